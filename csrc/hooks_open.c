@@ -1,0 +1,71 @@
+/* The open family: guard, then the real call or the placed create. */
+#include "export.h"
+#include "flags.h"
+#include "place.h"
+#include "real.h"
+
+typedef int open_function(const char *path, int flags, ...);
+typedef int openat_function(int dirfd, const char *path, int flags, ...);
+
+static inline int forward_open(open_function *real, const char *path, int flags, mode_t mode) {
+    if (!iez_may_place(flags))
+        return real(path, flags, mode);
+    return iez_open(&(struct iez_create){.open = real, .path = path, .flags = flags, .mode = mode});
+}
+
+static inline int forward_openat(openat_function *real, int dirfd, const char *path, int flags,
+                                 mode_t mode) {
+    if (!iez_may_place(flags))
+        return real(dirfd, path, flags, mode);
+    return iez_open(&(struct iez_create){
+        .openat = real, .dirfd = dirfd, .path = path, .flags = flags, .mode = mode});
+}
+
+IEZ_EXPORT int open(const char *path, int flags, ...) {
+    IEZ_MODE_ARGUMENT(mode, flags);
+    return forward_open(iez_real.open, path, flags, mode);
+}
+
+IEZ_EXPORT int open64(const char *path, int flags, ...) {
+    IEZ_MODE_ARGUMENT(mode, flags);
+    return forward_open(iez_real.open64, path, flags, mode);
+}
+
+IEZ_EXPORT int openat(int dirfd, const char *path, int flags, ...) {
+    IEZ_MODE_ARGUMENT(mode, flags);
+    return forward_openat(iez_real.openat, dirfd, path, flags, mode);
+}
+
+IEZ_EXPORT int openat64(int dirfd, const char *path, int flags, ...) {
+    IEZ_MODE_ARGUMENT(mode, flags);
+    return forward_openat(iez_real.openat64, dirfd, path, flags, mode);
+}
+
+IEZ_EXPORT int creat(const char *path, mode_t mode) {
+    if (!iez_on())
+        return iez_real.creat(path, mode);
+    return forward_open(iez_real.open, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+IEZ_EXPORT int creat64(const char *path, mode_t mode) {
+    if (!iez_on())
+        return iez_real.creat64(path, mode);
+    return forward_open(iez_real.open64, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+/* The checked forms have no mode and end the program when they are asked to create. */
+IEZ_EXPORT int __open_2(const char *path, int flags) {
+    return iez_real.__open_2(path, flags);
+}
+
+IEZ_EXPORT int __open64_2(const char *path, int flags) {
+    return iez_real.__open64_2(path, flags);
+}
+
+IEZ_EXPORT int __openat_2(int dirfd, const char *path, int flags) {
+    return iez_real.__openat_2(dirfd, path, flags);
+}
+
+IEZ_EXPORT int __openat64_2(int dirfd, const char *path, int flags) {
+    return iez_real.__openat64_2(dirfd, path, flags);
+}

@@ -1,0 +1,151 @@
+/* fopen and freopen. libc opens inside of itself, where no hook sees it, so a planned file is
+ * created here and the stream made over its descriptor. */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "context.h"
+#include "export.h"
+#include "outcome.h"
+#include "place.h"
+#include "real.h"
+
+typedef FILE *fopen_function(const char *restrict, const char *restrict);
+typedef FILE *freopen_function(const char *restrict, const char *restrict, FILE *restrict);
+
+/* The flags that fopen would use for a creating mode; 0 for any other mode. */
+static int creating_flags(const char *mode) {
+    int flags = O_CREAT;
+    if (*mode == 'w')
+        flags |= O_TRUNC;
+    else if (*mode == 'a')
+        flags |= O_APPEND;
+    else
+        return 0;
+    int access = O_WRONLY;
+    for (int i = 1; i < 7 && mode[i]; i++) { /* libc, too, reads no more than that */
+        if (mode[i] == '+')
+            access = O_RDWR;
+        else if (mode[i] == 'x')
+            flags |= O_EXCL;
+        else if (mode[i] == 'e')
+            flags |= O_CLOEXEC;
+    }
+    return flags | access;
+}
+
+/* Modes that only fopen itself understands: a character set, and glibc's 'c' and 'm'. */
+static bool has_private_mode(const char *mode) {
+    return strpbrk(mode, ",cm") != NULL;
+}
+
+/* Makes the stream of a file that iez_place opened. fopen allocates before it creates: where no
+ * stream can be had, a file that was not there must not stay. */
+static FILE *stream_over(int fd, const struct iez_create *create, const char *mode, bool created) {
+    FILE *stream = fdopen(fd, mode);
+    if (!stream) {
+        int error = errno;
+        syscall(SYS_close, fd);
+        if (created)
+            syscall(SYS_unlinkat, AT_FDCWD, create->path, 0);
+        errno = error;
+    } else if (create->flags & O_APPEND) {
+        int saved = errno;
+        lseek(fd, 0, SEEK_END); /* where fopen leaves it, should another rank have written */
+        errno = saved;
+    }
+    return stream;
+}
+
+static FILE *create_stream(fopen_function *real, const char *path, const char *mode, int flags) {
+    struct iez_order order;
+    struct iez_create create = {.open = iez_real.open, .path = path, .flags = flags, .mode = 0666};
+    enum iez_decision decision = iez_decide(AT_FDCWD, path, &order);
+    bool created = false;
+    int fd = IEZ_PLAIN;
+    if (decision == IEZ_PLACE && has_private_mode(mode))
+        iez_outcome_note(IEZ_UNSUPPORTED, order.plan->header->generation);
+    else if (decision == IEZ_PLACE)
+        fd = iez_place(&create, &order, &created);
+    if (fd != IEZ_PLAIN)
+        return fd < 0 ? NULL : stream_over(fd, &create, mode, created);
+    FILE *stream = real(path, mode);
+    if (stream && decision == IEZ_MISS)
+        iez_note_miss(&order);
+    return stream;
+}
+
+static inline FILE *forward_fopen(fopen_function *real, const char *path, const char *mode) {
+    int flags = iez_on() ? creating_flags(mode) : 0;
+    if (!flags)
+        return real(path, mode);
+    enum iez_api before = iez_context_enter(IEZ_STDIO);
+    FILE *stream = create_stream(real, path, mode, flags);
+    iez_context_leave(before);
+    return stream;
+}
+
+IEZ_EXPORT FILE *fopen(const char *restrict path, const char *restrict mode) {
+    return forward_fopen(iez_real.fopen, path, mode);
+}
+
+IEZ_EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode) {
+    return forward_fopen(iez_real.fopen64, path, mode);
+}
+
+/* freopen cannot take a descriptor: the file is created with its layout and closed, then freopen
+ * finds it there. Not for "x", which would find it there too. */
+static bool create_before(const char *path, int flags, struct iez_order *order) {
+    struct iez_create create = {.open = iez_real.open,
+                                .path = path,
+                                .flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
+                                .mode = 0666};
+    bool created = false;
+    if (flags & O_EXCL) {
+        iez_outcome_note(IEZ_UNSUPPORTED, order->plan->header->generation);
+        return false;
+    }
+    int saved = errno;
+    int fd = iez_place(&create, order, &created);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    errno = saved;
+    return created;
+}
+
+static FILE *recreate_stream(freopen_function *real, const char *path, const char *mode, int flags,
+                             FILE *stream) {
+    struct iez_order order;
+    enum iez_decision decision = iez_decide(AT_FDCWD, path, &order);
+    bool created = decision == IEZ_PLACE && create_before(path, flags, &order);
+    FILE *result = real(path, mode, stream);
+    if (!result && created) {
+        int error = errno;
+        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        errno = error;
+    }
+    if (result && decision == IEZ_MISS)
+        iez_note_miss(&order);
+    return result;
+}
+
+static inline FILE *forward_freopen(freopen_function *real, const char *path, const char *mode,
+                                    FILE *stream) {
+    int flags = path && iez_on() ? creating_flags(mode) : 0;
+    if (!flags)
+        return real(path, mode, stream);
+    enum iez_api before = iez_context_enter(IEZ_STDIO);
+    FILE *result = recreate_stream(real, path, mode, flags, stream);
+    iez_context_leave(before);
+    return result;
+}
+
+IEZ_EXPORT FILE *freopen(const char *restrict path, const char *restrict mode,
+                         FILE *restrict stream) {
+    return forward_freopen(iez_real.freopen, path, mode, stream);
+}
+
+IEZ_EXPORT FILE *freopen64(const char *restrict path, const char *restrict mode,
+                           FILE *restrict stream) {
+    return forward_freopen(iez_real.freopen64, path, mode, stream);
+}

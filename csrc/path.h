@@ -1,0 +1,22 @@
+/* Paths for the look-up. The kernel always gets the caller's own arguments. */
+#ifndef IEZ_PATH_H
+#define IEZ_PATH_H
+
+#include <stddef.h>
+
+/* Learns which memory can be read without asking. Called once, on the main thread's stack. */
+void iez_path_start(void);
+
+/* Length of the string at `path`, or -1 where it cannot be read to its end or is too long. A bad
+ * pointer is the kernel's to report (EFAULT), so memory is only touched that is known to be there:
+ * the program's own segments, the heap and the main stack are known for free, the rest is asked
+ * for with one system call a page. */
+long iez_path_length(const char *path);
+
+/* The absolute, lexically clean form of `path` as openat(dirfd, path) would see it, for the
+ * look-up: `path` itself where it is clean, else written to `scratch` (IEZ_PATH_MAX bytes). NULL
+ * where there is none. A relative path costs one system call. */
+const char *iez_path_absolute(int dirfd, const char *path, size_t bytes, char *scratch,
+                              size_t *clean_bytes);
+
+#endif

@@ -1,0 +1,61 @@
+/* Reading a plan: map the file, check its header, find what a path is to get. No locks, no
+ * allocation; every reference is checked before it is followed. */
+#ifndef IEZ_PLAN_H
+#define IEZ_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan_format.h"
+
+/* cffi: begin */
+#define IEZ_PATH_MAX 4096
+
+struct iez_plan {
+    const unsigned char *base;
+    uint64_t bytes;
+    const struct iez_plan_header *header;
+};
+
+struct iez_found {
+    const struct iez_prefix *prefix; /* the file system, NULL: not watched */
+    const struct iez_layout *layout; /* NULL: nothing planned */
+    uint64_t layout_bytes;           /* room for the record, to check it against */
+    uint32_t template_text;          /* the template that matched, or IEZ_PLAN_NONE */
+};
+
+uint64_t iez_hash(const void *data, uint64_t bytes);
+
+/* Hash of the header without its last field, which holds it. */
+uint64_t iez_plan_header_hash(const struct iez_plan_header *header);
+
+/* Takes `bytes` bytes at `base` as a plan. NULL, or what is wrong with it. */
+const char *iez_plan_use(const void *base, uint64_t bytes, struct iez_plan *plan);
+
+/* Maps the file at `path`. NULL, or what is wrong with it. */
+const char *iez_plan_map(const char *path, struct iez_plan *plan);
+void iez_plan_unmap(struct iez_plan *plan);
+
+/* Looks an absolute path up: no "//", "/./" or "/../" in it. `scratch` has IEZ_PATH_MAX bytes.
+ * NULL, or what is wrong with the plan. */
+const char *iez_plan_find(const struct iez_plan *plan, const char *path, uint64_t bytes,
+                          char *scratch, struct iez_found *found);
+
+/* The text at a reference: its bytes, length in `bytes`; NULL for a bad reference. */
+const char *iez_plan_text(const struct iez_plan *plan, uint32_t text, uint32_t *bytes);
+
+/* OST `index` of a prefix's live set, or NULL. */
+const struct iez_ost *iez_plan_ost(const struct iez_plan *plan, const struct iez_prefix *prefix,
+                                   uint32_t index);
+
+/* The first OST of `layout` that is not in the live set of `prefix`; -1 if all are; -2 if the
+ * record is damaged. */
+long iez_plan_unknown_ost(const struct iez_plan *plan, const struct iez_prefix *prefix,
+                          const struct iez_layout *layout, uint64_t layout_bytes);
+/* cffi: end */
+
+static inline uint64_t iez_slot_of(uint64_t hash, uint64_t slot_count) {
+    return (uint64_t)(((unsigned __int128)hash * slot_count) >> 64);
+}
+
+#endif

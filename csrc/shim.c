@@ -1,0 +1,135 @@
+#include "shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "current.h"
+#include "outcome.h"
+#include "path.h"
+#include "process.h"
+#include "real.h"
+#include "system.h"
+
+_Atomic bool iez_is_on;
+
+static char said_path[IEZ_PATH_MAX];
+static struct stat stderr_at_start;
+static bool stderr_was_open;
+
+/* Programs that start other programs: what they create is not the job's. */
+static const char *const launchers[] = {
+    "aprun",
+    "hydra_bstrap_proxy",
+    "hydra_pmi_proxy",
+    "jsrun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "mpirun",
+    "orted",
+    "orterun",
+    "prte",
+    "prted",
+    "prterun",
+    "prun",
+    "rsh",
+    "slurmstepd",
+    "srun",
+    "ssh",
+    "mpiexec.mpich",
+    "mpirun.mpich",
+    "mpirun.openmpi",
+    "mpiexec.openmpi",
+};
+
+static bool is_launcher(void) {
+    const char *program = (const char *)getauxval(AT_EXECFN);
+    if (!program)
+        return false;
+    const char *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (strcmp(name, launchers[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A marker beside the plan makes it one line a job. Where none can be made there (another node
+ * that does not see the directory), one a node, in shared memory. */
+static bool may_speak(void) {
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
+    long fd = syscall(SYS_openat, AT_FDCWD, said_path, flags, 0600);
+    if (fd < 0 && errno != EEXIST) {
+        char node_path[] = "/dev/shm/iez-said-0123456789abcdef";
+        uint64_t hash = iez_hash(said_path, strlen(said_path));
+        for (size_t i = 0; i < 16; i++, hash >>= 4)
+            node_path[sizeof node_path - 2 - i] = "0123456789abcdef"[hash & 15];
+        fd = syscall(SYS_openat, AT_FDCWD, node_path, flags, 0600);
+    }
+    if (fd < 0)
+        return errno != EEXIST;
+    syscall(SYS_close, fd);
+    return true;
+}
+
+/* Descriptor 2 may be a data file of the program by now. */
+static bool stderr_is_unchanged(void) {
+    struct stat st;
+    return stderr_was_open && iez_sys_fstat(2, &st) == 0 && st.st_dev == stderr_at_start.st_dev &&
+           st.st_ino == stderr_at_start.st_ino;
+}
+
+void iez_say(const char *what, const char *why) {
+    int saved = errno;
+    char line[256] = "iez: ";
+    size_t n = 5;
+    const char *parts[] = {what, ": ", why, "\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (const char *c = parts[i]; *c && n < sizeof line; c++)
+            line[n++] = *c;
+    if (stderr_is_unchanged() && may_speak())
+        (void)!syscall(SYS_write, 2, line, n);
+    errno = saved;
+}
+
+void iez_off(const char *what, const char *why) {
+    if (atomic_exchange(&iez_is_on, false))
+        iez_say(what, why);
+}
+
+static bool is_disabled(void) {
+    const char *disable = getenv("IEZ_DISABLE");
+    return disable && *disable && strcmp(disable, "0") != 0;
+}
+
+static void start(const char *plan_path) {
+    size_t n = strlen(plan_path);
+    stderr_was_open = iez_sys_fstat(2, &stderr_at_start) == 0;
+    if (n + sizeof ".said" > sizeof said_path)
+        return;
+    memcpy(said_path, plan_path, n);
+    memcpy(said_path + n, ".said", sizeof ".said");
+    const char *trouble = iez_current_start(plan_path);
+    if (trouble) {
+        iez_say("the plan is not used, the job runs plain", trouble);
+        return;
+    }
+    iez_process_start();
+    iez_path_start();
+    iez_outcome_start(plan_path);
+    atomic_store(&iez_is_on, true);
+}
+
+__attribute__((constructor)) static void iez_constructor(void) {
+    int saved = errno;
+    iez_real_resolve();
+    const char *plan_path = getenv("IEZ_PLAN");
+    if (plan_path && *plan_path && !is_disabled() && !is_launcher())
+        start(plan_path);
+    errno = saved;
+}

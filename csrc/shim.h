@@ -1,0 +1,22 @@
+/* The library as a whole: is it on, and how it speaks. */
+#ifndef IEZ_SHIM_H
+#define IEZ_SHIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+extern _Atomic bool iez_is_on;
+
+/* False before the constructor ran, without a usable plan, with IEZ_DISABLE=1, in launchers, and
+ * after trouble: then every wrapper only forwards. */
+static inline bool iez_on(void) {
+    return atomic_load_explicit(&iez_is_on, memory_order_relaxed);
+}
+
+/* Says `iez: what: why` on standard error, unless a process of this job has spoken already. */
+void iez_say(const char *what, const char *why);
+
+/* Switches the library off for this process, and says so. */
+void iez_off(const char *what, const char *why);
+
+#endif

@@ -1,0 +1,1 @@
+"""What runs on the login or launch node, in flow order; the commands are in cli/."""

@@ -1,0 +1,1 @@
+"""The commands: the only place that prints and that turns errors into exit codes."""

@@ -1,0 +1,150 @@
+"""File systems: where files can be placed, and which OSTs exist there.
+
+Nothing here can block: OST indices come from directory names, and the one file that is read
+(`active`) is a local number. Space and health are never read: that may wait for a server.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iez_common import mock
+from iez_common._core import lib
+from iez_common.errors import InputError, UsageError
+
+LUSTRE: int = lib.IEZ_KIND_LUSTRE
+LOOPBACK: int = lib.IEZ_KIND_LOOPBACK
+MOCK: int = lib.IEZ_KIND_MOCK
+KIND_NAMES = {lib.IEZ_KIND_NONE: "none", LUSTRE: "lustre", LOOPBACK: "loopback", MOCK: "mock"}
+
+STATE_BITS = {
+    "degraded": lib.IEZ_OST_DEGRADED,
+    "read-only": lib.IEZ_OST_READONLY,
+    "no-create": lib.IEZ_OST_NOCREATE,
+    "full": lib.IEZ_OST_FULL,
+    "inactive": lib.IEZ_OST_INACTIVE,
+}
+
+MOUNTS = Path("/proc/mounts")
+OSC_ROOTS = tuple(
+    Path(root) for root in ("/sys/fs/lustre/osc", "/proc/fs/lustre/osc", "/sys/kernel/debug/lustre/osc")
+)  # fmt: skip
+# The suffix is the mount's instance. On an MDS there are also names that end in -osc-MDT0000.
+_OSC_NAME = re.compile(r"(?P<fs>.+)-OST(?P<index>[0-9a-f]{4})-osc-(?P<instance>[0-9a-f]+)")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Ost:
+    """An OST that exists. Its state matters to the mock only."""
+
+    index: int
+    state: int = 0  # bits IEZ_OST_*
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """A directory below which files can be placed."""
+
+    kind: int  # IEZ_KIND_*
+    prefix: str  # absolute, no slash at its end
+    osts: tuple[Ost, ...]  # sorted by index
+    aliases: tuple[str, ...] = ()  # other names of the same directory
+    inject: int = 0  # the mock's forced answer
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.prefix, *self.aliases)
+
+
+def from_mock(directory: Path, state_file: Path | None = None) -> FileSystem:
+    """The mock below `directory`."""
+    prefix, aliases = _names(directory)
+    if not Path(directory).is_dir():
+        raise InputError(f"the mock directory {prefix} does not exist", f"mkdir -p {prefix}")
+    state = mock.state_of(directory, state_file)
+    osts = tuple(
+        Ost(ost.index, sum(STATE_BITS[name] for name in ost.states)) for ost in state.osts
+    )
+    inject = lib.IEZ_INJECT_SILENT if state.inject == mock.SILENT else state.inject_errno
+    return FileSystem(MOCK, prefix, osts, aliases, inject)
+
+
+def from_list(directory: Path, indices: Sequence[int]) -> FileSystem:
+    """Lustre that is mounted at `directory` elsewhere, with these OSTs."""
+    prefix, aliases = _names(directory)
+    if not prefix:
+        raise UsageError("the root directory cannot be a prefix", "name the mount point")
+    return FileSystem(LUSTRE, prefix, tuple(Ost(index) for index in sorted(set(indices))), aliases)
+
+
+def from_mounts(
+    mounts_file: Path = MOUNTS, osc_roots: Sequence[Path] = OSC_ROOTS
+) -> list[FileSystem]:
+    """Every mounted Lustre whose OSTs can be told."""
+    try:
+        text = mounts_file.read_bytes()
+    except OSError:
+        return []
+    found = []
+    live = _live_osts(osc_roots)
+    for line in os.fsdecode(text).splitlines():
+        words = line.split(" ")
+        if len(words) < 3 or words[2] != "lustre":
+            continue
+        device, directory = _unescape(words[0]), _unescape(words[1])
+        # The device is `mgs@tcp:/fsname` or, with a subdirectory, `mgs@tcp:/fsname/sub`.
+        fs_name = device.rpartition(":/")[2].partition("/")[0]
+        instances = live.get(fs_name, {})
+        # Mounts of one file system see the same OSTs, but each has its own active flags, and which
+        # instance belongs to which mount cannot be told: an OST counts if it is live in all.
+        indices = set.intersection(*instances.values()) if instances else set()
+        if indices:
+            prefix, aliases = _names(Path(directory), resolve=False)
+            osts = tuple(Ost(index) for index in sorted(indices))
+            found.append(FileSystem(LUSTRE, prefix, osts, aliases))
+    return found
+
+
+def _live_osts(osc_roots: Sequence[Path]) -> dict[str, dict[str, set[int]]]:
+    """Live OST indices by file system and mount instance, from the first tree that has any."""
+    for root in osc_roots:
+        found: dict[str, dict[str, set[int]]] = {}
+        try:
+            names = os.listdir(root)
+        except OSError:
+            continue
+        for name in names:
+            match = _OSC_NAME.fullmatch(name)
+            if not match:
+                continue
+            live = found.setdefault(match["fs"], {}).setdefault(match["instance"], set())
+            if _is_active(root / name):
+                live.add(int(match["index"], 16))
+        if found:
+            return found
+    return {}
+
+
+def _is_active(osc: Path) -> bool:
+    """False where the client itself has switched the OST off."""
+    try:
+        return (osc / "active").read_text().strip() != "0"
+    except OSError:
+        return True  # the tree does not say; the directory is there, so the OST is
+
+
+def _names(directory: Path, resolve: bool = True) -> tuple[str, tuple[str, ...]]:
+    """The directory's name as given, made absolute, and its real name if that is another."""
+    name = os.path.abspath(directory).rstrip("/")  # noqa: PTH100 - symbolic links are kept
+    # realpath of a mount point would wait for a file system that hangs; the kernel lists mount
+    # points by their real names anyway.
+    real = os.path.realpath(name).rstrip("/") if resolve else name
+    return name, () if real == name else (real,)
+
+
+def _unescape(text: str) -> str:
+    """/proc/mounts writes a blank as \\040."""
+    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)

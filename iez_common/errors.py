@@ -1,0 +1,67 @@
+"""Errors: everything iez reports to a user, as one tree.
+
+IezError                exit code 70
+├── UsageError           2   the command line does not make sense
+├── InputError          66   a file that was asked for cannot be read
+├── OutputError         73   a file cannot be written
+├── LayoutError         65   a layout that Lustre would refuse
+├── SourceError         65   a CSV or JSON file that cannot become a plan
+├── PlanError           65   a plan file that cannot be used
+│   └── UnknownOstError 65   a plan that names an OST which does not exist
+├── MockStateError      78   a mock state file that makes no sense
+└── ConfigError         78   a setting that makes no sense
+
+The codes are those of sysexits.h. Only iez_client/cli prints errors.
+"""
+
+
+class IezError(Exception):
+    """Trouble that a user can understand; `hint` says what to try."""
+
+    exit_code = 70
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(IezError):
+    exit_code = 2
+
+
+class InputError(IezError):
+    exit_code = 66
+
+
+class OutputError(IezError):
+    exit_code = 73
+
+
+class LayoutError(IezError):
+    exit_code = 65
+
+
+class SourceError(IezError):
+    exit_code = 65
+
+
+class PlanError(IezError):
+    exit_code = 65
+
+
+class UnknownOstError(PlanError):
+    pass
+
+
+class MockStateError(IezError):
+    exit_code = 78
+
+
+class ConfigError(IezError):
+    exit_code = 78
+
+
+def reason(error: OSError) -> str:
+    """The system's words for an error, without the path that our message names already."""
+    return (error.strerror or str(error)).lower()

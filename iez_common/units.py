@@ -1,0 +1,68 @@
+"""Units: sizes and index sets as people write them, and back."""
+
+import re
+
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgtpe]?)(?:i?b)?\s*", re.IGNORECASE | re.ASCII)
+_LETTERS = ("", "K", "M", "G", "T", "P", "E")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+INDICES_MAX = 65536
+
+
+def parse_size_bytes(text: str) -> int:
+    """Bytes of a size such as `4M`, `64k`, `1.5GiB`, `65536`; letters are powers of 1024."""
+    match = _SIZE.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is not a size such as 4M")
+    number, letter = match.groups()
+    unit_bytes = 1024 ** _LETTERS.index(letter.upper())
+    if "." not in number:
+        return int(number) * unit_bytes
+    whole, _, fraction = number.partition(".")
+    # Exact: a float would make 1.1T a size that nobody wrote.
+    scaled, rest = divmod(int(whole + fraction) * unit_bytes, 10 ** len(fraction))
+    if rest:
+        raise ValueError(f"{text!r} is not a whole number of bytes")
+    return scaled
+
+
+def format_size(size_bytes: int) -> str:
+    """The shortest exact form: 4194304 is `4M`, 65537 stays `65537`."""
+    power = 0
+    while size_bytes and size_bytes % 1024 == 0 and power < len(_LETTERS) - 1:
+        size_bytes //= 1024
+        power += 1
+    return f"{size_bytes}{_LETTERS[power]}"
+
+
+def parse_indices(text: str) -> tuple[int, ...]:
+    """Sorted distinct indices of a set such as `0-14,20` (commas or blanks between)."""
+    found: set[int] = set()
+    words = text.replace(",", " ").split()
+    if not words:
+        raise ValueError("no index is given")
+    for word in words:
+        match = _RANGE.fullmatch(word)
+        if not match:
+            raise ValueError(f"{word!r} is neither an index nor a range such as 0-14")
+        first = int(match[1])
+        last = int(match[2] or match[1])
+        if last < first:
+            raise ValueError(f"{word!r} counts backwards")
+        if last >= INDICES_MAX:
+            raise ValueError(f"{word!r} is above the largest index, {INDICES_MAX - 1}")
+        found.update(range(first, last + 1))
+    return tuple(sorted(found))
+
+
+def format_indices(indices: tuple[int, ...] | list[int]) -> str:
+    """The set as ranges: `0-14,20`."""
+    parts: list[str] = []
+    ordered = sorted(set(indices))
+    start = 0
+    for i, index in enumerate(ordered):
+        if i + 1 < len(ordered) and ordered[i + 1] == index + 1:
+            continue
+        first = ordered[start]
+        parts.append(str(first) if first == index else f"{first}-{index}")
+        start = i + 1
+    return ",".join(parts)

@@ -1,0 +1,1 @@
+"""What runs on OSS, MDS or service nodes."""

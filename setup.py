@@ -1,0 +1,58 @@
+"""Builds the two things made of csrc/: the preloaded library and the cffi module over its core.
+
+The preloaded library must be plain C: a Python extension that is preloaded kills every program
+that binds its symbols at start (docs/shim.md). So it is an Extension only by name: it is compiled
+without Python's headers and flags, and linked to libc alone.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+SHIM = "iez_client.libiez_shim"
+SHIM_FLAGS = [
+    "-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-fvisibility=hidden",
+    "-ftls-model=initial-exec",
+    # A tail call of dlsym(RTLD_NEXT) would make libc take ld.so for the caller.
+    "-fno-optimize-sibling-calls",
+    # Fortified and stack-protected code needs symbols that a musl program lacks.
+    "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0", "-fno-stack-protector",
+    "-Wall", "-Wextra",
+]  # fmt: skip
+SHIM_LINK = ["-shared", "-Wl,-z,relro,-z,now", "-Wl,--as-needed", "-ldl"]
+CORE_ONLY = {"csrc/plan_build.c"}
+
+
+def shim_sources() -> list[str]:
+    return sorted(str(p) for p in Path("csrc").glob("*.c") if str(p) not in CORE_ONLY)
+
+
+class BuildExt(build_ext):
+    """build_ext that compiles the preloaded library by hand and the rest as usual."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        if fullname.endswith(SHIM.rpartition(".")[2]):
+            return os.path.join(*SHIM.split(".")) + ".so"
+        return super().get_ext_filename(fullname)
+
+    def build_extension(self, ext: Extension) -> None:
+        if ext.name != SHIM:
+            super().build_extension(ext)
+            return
+        target = Path(self.get_ext_fullpath(ext.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        compiler = os.environ.get("CC", "cc").split()
+        extra = os.environ.get("IEZ_SHIM_CFLAGS", "").split()
+        command = [*compiler, *SHIM_FLAGS, *extra, *ext.sources, "-o", str(target), *SHIM_LINK]
+        subprocess.run(command, check=True)
+
+
+setup(
+    ext_modules=[Extension(SHIM, sources=shim_sources(), depends=sorted(map(str, Path("csrc").iterdir())))],
+    cffi_modules=["iez_common/_core_build.py:ffibuilder"],
+    scripts=["iez_client/cli/iez-run"],
+    cmdclass={"build_ext": BuildExt},
+)
