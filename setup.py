@@ -34,8 +34,9 @@ class BuildExt(build_ext):
     """build_ext that compiles the preloaded library by hand and the rest as usual."""
 
     def get_ext_filename(self, fullname: str) -> str:
-        if fullname.endswith(SHIM.rpartition(".")[2]):
-            return os.path.join(*SHIM.split(".")) + ".so"
+        # Asked for with and without the package's name; no Python tag in either.
+        if SHIM.endswith(fullname):
+            return os.path.join(*fullname.split(".")) + ".so"
         return super().get_ext_filename(fullname)
 
     def build_extension(self, ext: Extension) -> None:

@@ -122,6 +122,12 @@ static void drain(struct iez_process *process, struct iez_outcome_file *file) {
         add(&file->placed_by[i], atomic_exchange(&process->pending_placed_by[i], 0));
 }
 
+static void write_communicator(struct iez_process *process, struct iez_outcome_file *file) {
+    file->rank = atomic_load(&process->rank_plus_one) - 1;
+    file->comm_size = atomic_load(&process->comm_size);
+    file->collective = atomic_load(&process->collective);
+}
+
 void iez_outcome_note(enum iez_outcome outcome, uint64_t plan_generation) {
     int saved = errno;
     struct iez_process *process = iez_process;
@@ -133,9 +139,7 @@ void iez_outcome_note(enum iez_outcome outcome, uint64_t plan_generation) {
         if (atomic_load(&process->pending_any) && atomic_exchange(&process->pending_any, 0))
             drain(process, file);
         file->plan_generation = plan_generation;
-        file->rank = atomic_load(&process->rank_plus_one) - 1;
-        file->comm_size = atomic_load(&process->comm_size);
-        file->collective = atomic_load(&process->collective);
+        write_communicator(process, file);
     } else {
         atomic_fetch_add(&process->pending[outcome], 1);
         if (outcome == IEZ_PLACED)
@@ -150,4 +154,7 @@ void iez_outcome_communicator(int rank, int size) {
     atomic_store(&iez_process->comm_size, size);
     if (size > 1)
         atomic_fetch_add(&iez_process->collective, 1);
+    struct iez_outcome_file *file = atomic_load(&iez_process->file);
+    if (file)
+        write_communicator(iez_process, file);
 }

@@ -1,55 +1,36 @@
 """Run: puts the placement library in front of a job; exit code and signals stay the job's.
 
 Every rank of a job may start through here, so the usual path imports nothing that Python has not
-loaded already: no argparse, subprocess, signal or typing, and classes in place of dataclasses
-(docs/iez-run.md has the figures). What needs more runs in a process of its own, iez_client.cli.job.
+loaded already: no argparse, subprocess, signal or typing, and plain classes for dataclasses
+(docs/iez-run.md has the figures). What needs more is in modules that are imported when it happens.
 """
 
+# pathlib and contextlib would cost as much as all of this.
+# ruff: noqa: PTH, SIM105
+
+import _signal  # the built-in half of signal; the other half makes enums
 import os
 import sys
 import time
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING without typing
 if TYPE_CHECKING:
-    import signal as _signal
-
+    from iez_client.helpers import Follower
     from iez_client.ranks import Group
-else:
-    import _signal  # the built-in half of signal; the other half builds enums
 
 PLAN_VERSION = 1  # IEZ_PLAN_VERSION of csrc/plan_format.h
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIBRARY = f"{PACKAGE}/libiez_shim.so"
 PREPARE_LIMIT_S = 120.0
 FINISH_LIMIT_S = 60.0
 REFRESH_EVERY_S = 1.0
+EXIT_USAGE = 125  # as env(1) and nohup(1)
 
-EXIT_USAGE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND = 125, 126, 127  # as env(1) and nohup(1)
-
-LAUNCHERS = frozenset(
-    "mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi "
-    "orterun prterun srun".split()
-)
+LAUNCHERS = {
+    *("mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "prterun", "srun"),
+    *("mpiexec", "mpiexec.mpich", "mpiexec.openmpi", "mpiexec.hydra"),
+}
 RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_STEP_ID")
-
-HELP = """\
-Usage: iez-run [options] [--] COMMAND [ARGUMENT]...
-Run COMMAND so that each file it creates on Lustre gets its planned layout.
-
-  --plan FILE        use this plan (iez plan build); picked up again when it is replaced
-  --mock DIR         treat DIR as Lustre; layouts go to the attribute user.iez.lov
-  --mock-state FILE  the mock's storage targets (TOML)
-  --plain            run COMMAND untouched (also: IEZ_DISABLE=1)
-  --keep             keep the run directory and say where it is
-  -q, --quiet        no summary line at the end
-  -h, --help         show this help
-  --version          show the version
-
-Options end at the first word that is not one. The exit code is COMMAND's, or 125 for a wrong
-option, 126 when COMMAND cannot be executed, 127 when it is not found.
-
-Example: iez-run --plan run.plan mpirun -n 8 ./app input.nml
-"""
 
 
 class UsageError(Exception):
@@ -57,54 +38,50 @@ class UsageError(Exception):
 
 
 class Options:
-    __slots__ = ("command", "keep", "plain", "prepare", "quiet")
+    __slots__ = ("command", "keep", "plain", "prepare", "quiet", "show")
 
     def __init__(self) -> None:
         self.command: list[str] = []
-        self.keep = False
-        self.plain = False
-        self.quiet = False
         self.prepare: dict[str, str] = {}  # --plan, --mock, --mock-state: handed on as they are
+        self.keep = self.plain = self.quiet = False
+        self.show = ""  # --help or --version
 
 
 class Job:
     """What to start, and what is left to do when it has ended."""
 
-    __slots__ = ("command", "environ", "group", "refresh", "reported", "run_dir")
+    __slots__ = ("command", "environ", "follower", "group", "reports", "run_dir")
 
-    def __init__(self, command: list[str], environ: dict[str, str], run_dir: str) -> None:
+    def __init__(self, command: list[str], run_dir: str) -> None:
         self.command = command
-        self.environ = environ
+        self.environ: dict[str, str] = {}
         self.run_dir = run_dir
         self.group: Group | None = None
-        self.reported = False  # a plan that watches nothing leaves no outcomes
-        self.refresh: list[str] = []  # the prepare words, where a plan file is followed
+        self.follower: Follower | None = None
+        self.reports = False  # the empty plan watches nothing and leaves no outcomes
 
 
 class Signals:
-    """The signals that iez-run holds back and hands on, and the mask that the job gets."""
+    """The signals that iez-run holds back and passes on, and the mask that the job gets."""
 
-    __slots__ = ("mask", "passed_on")
+    __slots__ = ("held", "mask", "passed_on")
 
     def __init__(self) -> None:
-        wanted = "SIGHUP SIGINT SIGQUIT SIGTERM SIGUSR1 SIGUSR2 SIGALRM SIGXCPU"
-        numbers = [int(getattr(_signal, name)) for name in wanted.split()]
-        # What was ignored when iez-run started (nohup) stays so, here and in the job.
+        names = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "XCPU")
+        numbers = [getattr(_signal, f"SIG{name}") for name in names]
+        # What was ignored when iez-run was started (nohup) stays so, here and in the job.
         self.passed_on = {n for n in numbers if _signal.getsignal(n) != _signal.SIG_IGN}
-        if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
-            _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # or the exit code would be lost
         if _signal.SIGINT in self.passed_on:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # no KeyboardInterrupt
-        self.mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, self.watched())
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # ignored, it would lose the exit code
+        self.held = self.passed_on | {_signal.SIGCHLD}
+        self.mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, self.held)
 
-    def watched(self) -> "set[int]":
-        return self.passed_on | {int(_signal.SIGCHLD)}
+    def early(self) -> int:
+        """A signal that came before the job was started; 0 for none."""
+        return min(_signal.sigpending() & self.passed_on, default=0)
 
-    def waiting(self) -> int:
-        """The number of a signal that came before the job started; 0 for none."""
-        return next((int(n) for n in _signal.sigpending() if n in self.passed_on), 0)
-
-    def give_back(self) -> None:
+    def release(self) -> None:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, self.mask)
 
 
@@ -114,18 +91,20 @@ def main(words: list[str]) -> int:
     except UsageError as error:
         write_error(f"iez-run: {error} (try: iez-run --help)")
         return EXIT_USAGE
-    if not options.command:
-        return 0
-    if options.plain or os.environ.get("IEZ_DISABLE", "0") not in ("", "0") or nested(options):
+    if options.show:
+        from iez_client.cli.run_help import show
+
+        return show(options.show)
+    if options.plain or os.environ.get("IEZ_DISABLE", "0") not in ("", "0") or is_nested(options):
         return become(options.command)
     signals = Signals()
     job = None
     try:
         job = arrange(options, signals)
     except Exception as error:  # whatever it is, the user's job matters more
-        say(f"{error or type(error).__name__}; the job runs without iez")
+        write_error(f"iez: {error or type(error).__name__}; the job runs without iez")
     if job is None:
-        signals.give_back()
+        signals.release()
         return become(options.command)
     return supervise(job, options, signals)
 
@@ -142,23 +121,16 @@ def parse(words: list[str]) -> Options:
             break
         if word in flags:
             setattr(options, flags[word], True)
+        elif word in ("-h", "--help", "--version"):
+            options.show = word
+            return options
         elif name in ("--plan", "--mock", "--mock-state"):
-            if not equals:
-                if at == len(words):
-                    raise UsageError(f"{name} needs a value")
+            if not equals and at < len(words):
                 value = words[at]
                 at += 1
             if not value:
                 raise UsageError(f"{name} needs a value")
             options.prepare[name] = value
-        elif word in ("-h", "--help"):
-            os.write(1, HELP.encode())
-            return Options()
-        elif word == "--version":
-            from iez_client import __version__
-
-            os.write(1, f"iez-run {__version__}\n".encode())
-            return Options()
         else:
             raise UsageError(f"unknown option '{word}'")
     options.command = words[at:]
@@ -167,7 +139,7 @@ def parse(words: list[str]) -> Options:
     return options
 
 
-def nested(options: Options) -> bool:
+def is_nested(options: Options) -> bool:
     """Whether another iez-run put this one into its job: then that one's plan holds."""
     inside = os.environ.get("IEZ_PLAN") and "libiez_shim.so" in os.environ.get("LD_PRELOAD", "")
     return bool(inside) and not options.prepare
@@ -177,65 +149,34 @@ def nested(options: Options) -> bool:
 
 
 def arrange(options: Options, signals: Signals) -> Job | None:
-    """Makes the run directory, the plan in it and the job's environment; None: run it plain."""
+    """Makes the run directory with the plan, and the job's environment. None: run it plain."""
     if not os.access(LIBRARY, os.R_OK):
         raise FileNotFoundError(f"cannot read {LIBRARY}")
-    linked = odd(LIBRARY)
     configured = is_configured(options)
-    launcher = os.path.basename(options.command[0]) in LAUNCHERS  # noqa: PTH119
+    launched = os.path.basename(options.command[0]) in LAUNCHERS
     group = None
-    if configured and not launcher and any(name in os.environ for name in RANK_VARIABLES):
+    if configured and not launched and any(name in os.environ for name in RANK_VARIABLES):
         from iez_client import ranks
 
-        group = ranks.join(lambda name: make_run_dir(name, linked), os.environ)
-    run_dir = group.directory if group else make_run_dir(run_name(), linked)
-    if group and not group.leads:
-        planned = group.wait_for_plan(PREPARE_LIMIT_S, signals.waiting)
-    elif configured:
-        words = [word for pair in options.prepare.items() for word in pair]
-        planned = helper(["prepare", run_dir, *words], PREPARE_LIMIT_S, signals)
-    else:
-        planned = write_empty_plan(run_dir, signals)
-    if group and group.leads and not planned:
-        group.tell_failure()
-    if not planned:
-        if not group or group.leave():
-            remove(run_dir)
-        if signals.waiting():
-            die_by(signals.waiting())
-        return None
-    library = LIBRARY
-    if linked:
-        library = f"{run_dir}/libiez_shim.so"
-        if not group or group.leads:
-            os.symlink(LIBRARY, library)
-    job = Job(options.command, job_environ(), run_dir)
+        group = ranks.join(make_run_dir, os.environ)
+    job = Job(options.command, group.directory if group else make_run_dir(run_name()))
     job.group = group
-    job.reported = configured
-    if "--plan" in options.prepare and (not group or group.leads):
-        job.refresh = ["prepare", run_dir, *words]
-    if launcher:
-        from iez_client import launch
-
-        job.command, job.environ = launch.rewrite(
-            options.command, job.environ, library, f"{run_dir}/plan"
-        )
-    else:
-        job.environ["LD_PRELOAD"] = with_library(job.environ.get("LD_PRELOAD", ""), library)
-        job.environ["IEZ_PLAN"] = f"{run_dir}/plan"
-    return job
-
-
-def with_library(preload: str, library: str) -> str:
-    """The user's preloaded libraries stay, and stay in front of ours."""
-    if library in preload.replace(" ", ":").split(":"):
-        return preload
-    return f"{preload}:{library}" if preload else library
-
-
-def odd(path: str) -> bool:
-    """Whether ld.so would read `path` in LD_PRELOAD as something else."""
-    return any(character in path for character in " :$\t\n")
+    job.reports = configured
+    try:
+        planned = make_plan(job, options, signals)
+        if planned:
+            job.environ = job_environ()
+            library = preloadable(job.run_dir)
+            add_variables(job, library, launched)
+    except Exception:
+        leave(job)
+        raise
+    if planned:
+        return job
+    leave(job)
+    if signals.early():
+        die_by(signals.early())
+    return None
 
 
 def is_configured(options: Options) -> bool:
@@ -253,103 +194,248 @@ def is_configured(options: Options) -> bool:
         return False
 
 
-def read_whole(path: str) -> bytes:
-    """os.open and os.read: open() would ask for the file's status three times."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        parts = []
-        while part := os.read(descriptor, 1 << 20):
-            parts.append(part)
-    finally:
-        os.close(descriptor)
-    return b"".join(parts)
-
-
 def run_name() -> str:
     return f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
 
 
-def make_run_dir(name: str, for_link: bool) -> str:
-    """Makes runs/NAME below the first state directory that can be written."""
-    bases = [os.environ.get("IEZ_STATE_DIR", "")]
-    if not bases[0]:
-        home = os.environ.get("HOME", "")
-        bases = [
-            os.environ.get("XDG_STATE_HOME", "") or (home and f"{home}/.local/state"),
-        ]
-        bases[0] = bases[0] and f"{bases[0]}/iez"
-    if bases[0] and not (for_link and odd(bases[0])):
-        path = os.path.join(os.getcwd(), bases[0], "runs", name)  # noqa: PTH109, PTH118
+def make_run_dir(name: str) -> str:
+    """Makes runs/NAME below the first state directory that can be written, or finds it there: the
+    ranks of one job meet in a directory."""
+    environ = os.environ
+    base = environ.get("IEZ_STATE_DIR") or environ.get("XDG_STATE_HOME", "")
+    if not base and environ.get("HOME"):
+        base = environ["HOME"] + "/.local/state"
+    if base and not environ.get("IEZ_STATE_DIR"):
+        base += "/iez"
+    if base and not (is_odd(LIBRARY) and is_odd(base)):
+        path = f"{os.path.abspath(base)}/runs/{name}"
         try:
             make_private(path)
         except OSError:
-            pass
+            pass  # no home, a read-only one, a full one: /tmp does
         else:
             return path
-    return make_temporary(name)
-
-
-def make_temporary(name: str) -> str:
-    """In /tmp anybody may have made the directory first: it must be ours alone."""
     base = f"/tmp/iez-{os.getuid()}"
     path = f"{base}/runs/{name}"
-    try:
-        make_private(path)
-        status = os.lstat(base)
-    except OSError as error:
-        raise OSError(f"no directory for this run can be made ({error})") from error
+    make_private(path)
+    status = os.lstat(base)
+    # In /tmp anybody may have made the directory first.
     if status.st_uid != os.getuid() or status.st_mode & 0o170022 != 0o040000:
         raise PermissionError(f"{base} is not a directory of this user alone")
     return path
 
 
 def make_private(path: str) -> None:
-    """mkdir -p with mode 0700 throughout; a directory that is there already is an error only when
-    it is the last one, except that the ranks of a job meet in one (ranks.py asks for that)."""
+    """mkdir -p, with mode 0700 throughout."""
     try:
-        os.mkdir(path, 0o700)  # noqa: PTH102
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
     except FileNotFoundError:
-        try:
-            make_private(os.path.dirname(path))  # noqa: PTH120
-        except FileExistsError:
-            pass
-        os.mkdir(path, 0o700)  # noqa: PTH102
+        make_private(os.path.dirname(path))
+        os.mkdir(path, 0o700)
 
 
-def write_empty_plan(run_dir: str, signals: Signals) -> bool:
-    """The empty plan never changes, so it is made once and kept beside the run directories."""
-    plan = f"{run_dir}/plan"
-    plans = f"{run_dir}/../../plans"
-    kept = f"{plans}/empty-{PLAN_VERSION}.plan"
+def make_plan(job: Job, options: Options, signals: Signals) -> bool:
+    """Puts a plan into the run directory; False where that failed and has been told."""
+    if job.group and not job.group.leads:
+        return job.group.wait_for_plan(PREPARE_LIMIT_S, signals.early)
+    if job.reports:
+        from iez_client import helpers
+
+        words = ["prepare", job.run_dir]
+        for pair in options.prepare.items():
+            words += pair
+        if "--plan" in options.prepare:
+            job.follower = helpers.Follower(PACKAGE, words, options.prepare["--plan"])
+        planned = helpers.run(PACKAGE, words, PREPARE_LIMIT_S, signals.early)
+        if job.group and not planned:
+            job.group.tell_failure()
+        return planned
+    # The empty plan never changes: it is made once and kept beside the run directories.
+    kept = f"{os.path.dirname(os.path.dirname(job.run_dir))}/plans/empty-{PLAN_VERSION}.plan"
     try:
-        write_new(plan, read_whole(kept))
+        write_new(f"{job.run_dir}/plan", read_whole(kept))
     except FileNotFoundError:
-        if not helper(["empty", plan], PREPARE_LIMIT_S, signals):
+        from iez_client import helpers
+
+        if not helpers.run(PACKAGE, ["empty", f"{job.run_dir}/plan"], PREPARE_LIMIT_S, None):
             return False
-        try:
-            os.mkdir(plans, 0o700)  # noqa: PTH102
-        except FileExistsError:
-            pass
+        make_private(os.path.dirname(kept))
         copy = f"{kept}.{run_name()}"
-        write_new(copy, read_whole(plan))
-        os.rename(copy, kept)  # noqa: PTH104
+        write_new(copy, read_whole(f"{job.run_dir}/plan"))
+        os.rename(copy, kept)
     return True
+
+
+def is_odd(path: str) -> bool:
+    """Whether ld.so would read `path` in LD_PRELOAD as something else."""
+    return any(character in path for character in " :$\t\n")
+
+
+def preloadable(run_dir: str) -> str:
+    """A path of the library that LD_PRELOAD can carry."""
+    if not is_odd(LIBRARY):
+        return LIBRARY
+    link = f"{run_dir}/libiez_shim.so"
+    try:
+        os.symlink(LIBRARY, link)
+    except FileExistsError:
+        pass  # another rank's
+    return link
+
+
+def job_environ() -> dict[str, str]:
+    environ = dict(os.environ)
+    # In the C locale Python sets this variable for itself (PEP 538); /proc has what came in.
+    if environ.get("LC_CTYPE", "").startswith(("C.", "UTF-8")):
+        came_in = b"\0" + read_whole("/proc/self/environ")
+        if b"\0LC_CTYPE=" not in came_in:
+            del environ["LC_CTYPE"]
+    return environ
+
+
+def add_variables(job: Job, library: str, launched: bool) -> None:
+    plan = f"{job.run_dir}/plan"
+    if launched:
+        from iez_client import launch
+
+        job.command, job.environ = launch.rewrite(job.command, job.environ, library, plan)
+        return
+    # The user's preloaded libraries stay, and stay in front of ours.
+    preload = job.environ.get("LD_PRELOAD", "")
+    if library not in preload.replace(" ", ":").split(":"):
+        job.environ["LD_PRELOAD"] = f"{preload}:{library}" if preload else library
+    job.environ["IEZ_PLAN"] = plan
+
+
+# The job
+
+
+def supervise(job: Job, options: Options, signals: Signals) -> int:
+    """Starts the job, waits for it, and ends as it ended."""
+    early = signals.early()
+    try:
+        status = early or wait_for(start(job, signals), job.follower, signals)
+    except OSError as error:
+        leave(job)
+        from iez_client.process import cannot_run
+
+        return cannot_run(job.command[0], error)
+    try:
+        conclude(job, options)
+    except OSError as error:
+        write_error(f"iez: {error}")
+    if os.WIFSIGNALED(status):
+        return die_by(os.WTERMSIG(status))
+    return os.WEXITSTATUS(status)
+
+
+def start(job: Job, signals: Signals) -> int:
+    # Python ignores these two for itself; the job must not.
+    restored = (_signal.SIGPIPE, _signal.SIGXFSZ)
+    words = job.command
+    try:
+        return os.posix_spawnp(
+            words[0], words, job.environ, setsigmask=signals.mask, setsigdef=restored
+        )
+    except OSError as error:
+        from iez_client.process import through_shell
+
+        words = through_shell(words, error)
+    return os.posix_spawn(words[0], words, job.environ, setsigmask=signals.mask, setsigdef=restored)
+
+
+def wait_for(pid: int, follower: "Follower | None", signals: Signals) -> int:
+    """Waits for the job to end, passing signals on meanwhile; gives its wait status."""
+    while True:
+        if follower:
+            news = _signal.sigtimedwait(signals.held, REFRESH_EVERY_S)
+            follower.look(time.monotonic())
+        else:
+            news = _signal.sigwaitinfo(signals.held)
+        if news and news.si_signo in signals.passed_on:
+            from iez_client.process import has_reached_job
+
+            if not has_reached_job(news.si_signo, news.si_code, news.si_pid):
+                os.kill(pid, news.si_signo)
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status
+
+
+def conclude(job: Job, options: Options) -> None:
+    """Says what was done, and removes the run directory."""
+    if job.follower:
+        job.follower.stop()
+    if job.group and not job.group.leave():
+        return
+    if job.reports and not options.quiet:
+        from iez_client import helpers
+
+        if any(name.endswith(".outcome") for name in os.listdir(job.run_dir)):
+            helpers.run(PACKAGE, ["finish", job.run_dir], FINISH_LIMIT_S, None)
+    if options.keep:
+        write_error(f"iez: kept {job.run_dir}")
+    else:
+        remove(job.run_dir)
+
+
+def leave(job: Job) -> None:
+    """Ends a run that did not come about."""
+    if not job.group or job.group.leave():
+        remove(job.run_dir)
+
+
+def remove(run_dir: str) -> None:
+    try:
+        os.unlink(f"{run_dir}/plan")
+        os.rmdir(run_dir)
+    except OSError:
+        from iez_client.helpers import remove_tree
+
+        remove_tree(run_dir)
+
+
+def become(command: list[str]) -> int:
+    from iez_client import process
+
+    return process.become(command, job_environ())
+
+
+def die_by(number: int) -> int:
+    from iez_client import process
+
+    return process.die_by(number)
+
+
+def read_whole(path: str) -> bytes:
+    """os.open and os.read: open() would ask for the file's status three times."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = b""
+        while part := os.read(descriptor, 1 << 20):
+            content += part
+    finally:
+        os.close(descriptor)
+    return content
 
 
 def write_new(path: str, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        os.write(descriptor, content)
+        if os.write(descriptor, content) != len(content):
+            raise OSError(f"{path}: no space left")
     finally:
         os.close(descriptor)
 
 
-def job_environ() -> dict[str, str]:
-    environ = dict(os.environ)
-    # In the C locale Python sets this variable in its own process (PEP 538); the environment as it
-    # was at the start is in /proc.
-    if environ.get("LC_CTYPE", "").startswith(("C.", "UTF-8")):
-        at_start = b"\0" + read_whole("/proc/self/environ")
-        if b"\0LC_CTYPE=" not in at_start:
-            del environ["LC_CTYPE"]
-    return environ
+def write_error(line: str) -> None:
+    try:
+        os.write(2, f"{line}\n".encode(errors="surrogateescape"))
+    except OSError:
+        pass  # closed: there is nobody to tell
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -56,17 +56,29 @@ class Name:
         return first if isinstance(first, bytes) else b""
 
 
+def encode(text: str) -> bytes:
+    """The bytes of a name. Not os.fsencode: a plan means the same whatever the locale is."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(name: bytes) -> str:
+    """The text of a name; bytes that are no UTF-8 come back from encode as they were."""
+    return name.decode("utf-8", "surrogateescape")
+
+
 def escape(path: str) -> str:
     """The template that matches exactly `path`."""
     return _SPECIAL.sub(r"\\\g<0>", path)
 
 
-def parse(text: str, directory: str = "") -> Name:
-    """Reads a path or template; a relative one is below `directory`."""
+def parse(text: str) -> Name:
+    """Reads a path or template; a relative one is below the current directory."""
+    if not text:
+        raise SourceError("the path is empty")
     if "\0" in text:
         raise SourceError("the path contains a NUL byte")
     if not text.startswith("/"):
-        text = f"{escape(directory or os.getcwd())}/{text}"
+        text = f"{_current_directory()}/{text}"
     whole = os.path.normpath(text)
     if whole.startswith("//"):
         whole = whole[1:]  # POSIX lets exactly two slashes mean something else; Linux does not
@@ -85,9 +97,18 @@ def parse(text: str, directory: str = "") -> Name:
                 segments.append(part)
     if literal:
         segments.append(bytes(literal))
+    if text.endswith("/"):
+        raise SourceError(f"{text} is a directory's name", "add ** for all files below it")
     name = Name(whole, tuple(segments))
-    _check(name, text)
+    _check(name)
     return name
+
+
+def _current_directory() -> str:
+    try:
+        return escape(decode(os.getcwdb()))
+    except FileNotFoundError:
+        raise SourceError("the path is relative, but the current directory is gone") from None
 
 
 def _component(component: str, last: bool) -> Iterable[Segment]:
@@ -102,7 +123,7 @@ def _component(component: str, last: bool) -> Iterable[Segment]:
     for match in _SPECIAL.finditer(component):
         if match.start() < position:
             continue  # the second character of an escape
-        parts.append(os.fsencode(component[position : match.start()]))
+        parts.append(encode(component[position : match.start()]))
         position = match.end()
         if match[0] != "\\":
             parts.append(NUMBER if match[0] == "#" else ALNUM)
@@ -112,18 +133,16 @@ def _component(component: str, last: bool) -> Iterable[Segment]:
             raise SourceError(
                 rf"\{escaped} is no escape", r"write \\ for a backslash, \# and \* for # and *"
             )
-        parts.append(os.fsencode(escaped))
+        parts.append(encode(escaped))
         position += 1
-    parts.append(os.fsencode(component[position:]))
+    parts.append(encode(component[position:]))
     return [part for part in parts if part]
 
 
-def _check(name: Name, text: str) -> None:
-    if len(os.fsencode(name.text)) > PATH_BYTES_MAX:
+def _check(name: Name) -> None:
+    if len(encode(name.text)) > PATH_BYTES_MAX:
         raise SourceError(f"the path is longer than {PATH_BYTES_MAX} bytes")
     if name.path is not None:
-        if name.path == b"/" or text.endswith("/"):
-            raise SourceError(f"{text} is a directory's name", "add /** for all files below it")
         return
     if len(name.fields) > FIELDS_MAX:
         raise SourceError(f"the template has more than {FIELDS_MAX} fields")

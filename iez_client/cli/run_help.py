@@ -1,0 +1,30 @@
+"""Run: what `iez-run --help` and `iez-run --version` print."""
+
+import os
+
+from iez_client import __version__
+
+HELP = """\
+Usage: iez-run [options] [--] COMMAND [ARGUMENT]...
+Run COMMAND so that each file it creates on Lustre gets its planned layout.
+
+  --plan FILE        use this plan; followed when the file is replaced
+  --mock DIR         treat DIR as Lustre; layouts go to the attribute user.iez.lov
+  --mock-state FILE  the mock's storage targets (TOML)
+  --plain            run COMMAND untouched (also: IEZ_DISABLE=1)
+  --keep             keep the run directory and say where it is
+  -q, --quiet        no summary line at the end
+  -h, --help         show this help
+  --version          show the version
+
+Options end at the first word that is not one. The exit code is COMMAND's, or 125 for a wrong
+option, 126 when COMMAND cannot be executed, 127 when it is not found.
+
+Example:
+  iez-run --plan run.plan mpirun -n 8 ./app input.nml
+"""
+
+
+def show(word: str) -> int:
+    os.write(1, (f"iez-run {__version__}\n" if word == "--version" else HELP).encode())
+    return 0

@@ -1,0 +1,118 @@
+"""Helpers: the processes that iez-run starts for its own work, before, beside and after a job.
+
+They read neither the job's stdin nor write to its stdout, and they see the user's own LD_PRELOAD
+only. Imported by iez-run where there is something to plan or to report, never for an empty plan.
+"""
+
+# iez-run does without pathlib.
+# ruff: noqa: PTH
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+# Not -m: that would take modules from the job's current directory first. Isolated (-I), so that a
+# PYTHONPATH or PYTHONHOME meant for the job does not break it, with our package at the end.
+BOOT = (
+    "import runpy, sys; sys.path.append(sys.argv.pop(1)); "
+    "runpy.run_module('iez_client.cli.job', run_name='__main__', alter_sys=True)"
+)
+TICK_S = 0.1
+
+
+def start(package: str, words: list[str]) -> int:
+    """Starts `job WORDS`; gives its process id. Signals that iez-run holds back are held back
+    there too: Ctrl-C is for the job."""
+    environ = dict(os.environ)
+    environ.pop("IEZ_PLAN", None)
+    theirs = environ.pop("LD_PRELOAD", "").replace(" ", ":").split(":")
+    if kept := [item for item in theirs if item and not item.endswith("/libiez_shim.so")]:
+        environ["LD_PRELOAD"] = ":".join(kept)
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-I", "-c", BOOT, os.path.dirname(package), *words],
+        environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        ],
+        setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+    )
+
+
+def run(
+    package: str, words: list[str], limit_s: float, interrupted: Callable[[], int] | None
+) -> bool:
+    """Runs a helper to its end; False when it failed, took too long or was interrupted. It has
+    said itself why it failed."""
+    pid = start(package, words)
+    until_s = time.monotonic() + limit_s
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        late = time.monotonic() > until_s
+        if late or (interrupted and interrupted()):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            if late:
+                complain(f"'{words[0]}' took more than {limit_s:.0f} s")
+            return False
+        signal.sigtimedwait({signal.SIGCHLD}, TICK_S)
+    if os.WIFSIGNALED(status):
+        complain(f"'{words[0]}' was ended by signal {os.WTERMSIG(status)}")
+    return status == 0
+
+
+def complain(text: str) -> None:
+    os.write(2, f"iez: {text}\n".encode())
+
+
+class Follower:
+    """Makes the plan anew when the file it was made from has been replaced."""
+
+    def __init__(self, package: str, words: list[str], path: str) -> None:
+        self.package = package
+        self.words = words
+        self.path = path
+        self.seen = self.identity()
+        self.pid = 0
+        self.next_look_s = 0.0
+
+    def identity(self) -> tuple[int, int, int] | None:
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None  # between removal and replacement
+        return status.st_ino, status.st_mtime_ns, status.st_size
+
+    def look(self, now_s: float) -> None:
+        """To be called about once a second; starts a helper and does not wait for it."""
+        if self.pid and os.waitpid(self.pid, os.WNOHANG)[0]:
+            self.pid = 0
+        if self.pid or now_s < self.next_look_s:
+            return
+        self.next_look_s = now_s + 0.5
+        identity = self.identity()
+        if identity and identity != self.seen:
+            self.seen = identity
+            self.pid = start(self.package, self.words)
+
+    def stop(self) -> None:
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+
+
+def remove_tree(directory: str) -> None:
+    """A file that another node still has open stays on NFS under a new name: then the directory
+    stays too."""
+    for folder, _, names in os.walk(directory, topdown=False):
+        for name in names:
+            with suppress(FileNotFoundError):
+                os.unlink(f"{folder}/{name}")
+        with suppress(OSError):
+            os.rmdir(folder)
