@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 #include <time.h>
 
 #include "shim.h"
@@ -16,7 +15,7 @@ static struct iez_plan plans[GENERATIONS_MAX];
 static _Atomic int newest;
 static _Atomic uint64_t next_look_ms;
 static _Atomic uint32_t looking;
-static char plan_path[IEZ_PATH_MAX];
+static const char *plan_path;
 static struct {
     dev_t device;
     ino_t inode;
@@ -49,15 +48,11 @@ static void look_again_after(uint64_t now, const struct iez_plan *plan) {
 }
 
 const char *iez_current_start(const char *path) {
-    size_t n = strlen(path);
-    if (n >= sizeof plan_path)
-        return "its path is too long";
-    memcpy(plan_path, path, n + 1);
-    const char *trouble = iez_plan_map(plan_path, &plans[0]);
-    if (!trouble) {
-        file_changed();
+    plan_path = path;
+    file_changed(); /* before the file is read: what comes in between is seen at the next look */
+    const char *trouble = iez_plan_map(path, &plans[0]);
+    if (!trouble)
         look_again_after(now_ms(), &plans[0]);
-    }
     return trouble;
 }
 
@@ -67,7 +62,7 @@ static void refresh(void) {
         return;
     const char *trouble = iez_plan_map(plan_path, &plans[at + 1]);
     if (trouble)
-        iez_say("the new plan is not used, the old one stays", trouble);
+        iez_say(trouble, "the plan before it stays in force");
     else if (plans[at + 1].header->generation == plans[at].header->generation)
         iez_plan_unmap(&plans[at + 1]);
     else

@@ -5,7 +5,7 @@
 
 #include "plan.h"
 
-/* Loads the plan at `path`. NULL, or what is wrong with it. */
+/* Loads the plan at `path`, which must stay where it is. NULL, or what is wrong with it. */
 const char *iez_current_start(const char *path);
 
 /* The plan to use now; never NULL once started, and valid for the life of the process. Looks for a

@@ -5,8 +5,9 @@
 #include <fcntl.h>
 #include <stdint.h>
 
-#define IEZ_LOV_SETSTRIPE 0x4008669AUL /* LL_IOC_LOV_SETSTRIPE: takes a struct despite its size 8  \
-                                        */
+#define IEZ_LOV_SETSTRIPE                                                                          \
+    0x4008669AUL /* LL_IOC_LOV_SETSTRIPE: takes a struct despite its size 8                        \
+                  */
 
 /* O_LOV_DELAY_CREATE as every release since 2.5.1 takes it: "create, but give no layout yet". */
 #define IEZ_DELAY_CREATE (O_NOCTTY | O_ASYNC)

@@ -40,7 +40,7 @@ static enum iez_decision look_up(int dirfd, const char *path, size_t bytes,
     const char *trouble =
         iez_plan_find(order->plan, clean, clean_bytes, scratch->canonical, &order->found);
     if (trouble) {
-        iez_off("the plan is not used any more, the job goes on plain", trouble);
+        iez_off(trouble);
         return IEZ_PASS;
     }
     if (!order->found.prefix || order->found.prefix->kind == IEZ_KIND_NONE)
@@ -92,10 +92,11 @@ static bool has_layout(enum iez_outcome outcome) {
            outcome == IEZ_DIFFERS;
 }
 
-/* Reads the layout back: a request that was answered with 0 may have done nothing, and one that
- * failed may have lost against another rank's. `wire` is what was asked, before the ioctl. */
-static enum iez_outcome verify(const struct iez_order *order, int fd, int answer,
-                               struct iez_scratch *scratch, long asked_bytes) {
+/* Reads the layout of the file and compares it with what is asked in scratch->wire. `answer` is
+ * what the request got; where there is no layout, it tells why. A request that was answered with 0
+ * may have done nothing, and one that failed may have lost against another rank's. */
+static enum iez_outcome read_back(const struct iez_order *order, int fd, int answer,
+                                  struct iez_scratch *scratch, long asked_bytes) {
     long bytes = iez_mds_get(order->found.prefix, fd, scratch->back, sizeof scratch->back);
     if (bytes == -ERANGE)
         return IEZ_DIFFERS;
@@ -106,9 +107,30 @@ static enum iez_outcome verify(const struct iez_order *order, int fd, int answer
     return agrees ? IEZ_PLACED : IEZ_DIFFERS;
 }
 
-/* Gives the open file its layout. The ioctl writes its answer into the buffer it is given, so the
- * request goes out from the second one and the first keeps what was asked. */
-static enum iez_outcome set_layout(const struct iez_order *order, int fd) {
+/* The ioctl writes its answer into the buffer it is given, so the request goes out from the second
+ * one and the first keeps what was asked. */
+static enum iez_outcome ask(const struct iez_order *order, int fd, struct iez_scratch *scratch,
+                            long asked_bytes) {
+    memcpy(scratch->back, scratch->wire, (size_t)asked_bytes);
+    int answer =
+        iez_mds_set(order->plan, order->found.prefix, fd, scratch->back, (uint64_t)asked_bytes);
+    return read_back(order, fd, answer, scratch, asked_bytes);
+}
+
+/* A file that was there already may be one that another rank is just creating: it gets the layout
+ * only if it has none. */
+static enum iez_outcome ask_if_none(const struct iez_order *order, int fd,
+                                    struct iez_scratch *scratch, long asked_bytes) {
+    enum iez_outcome now = read_back(order, fd, ENODATA, scratch, asked_bytes);
+    if (now == IEZ_DIFFERS)
+        return IEZ_EXISTED;
+    if (now != IEZ_PLACED)
+        now = ask(order, fd, scratch, asked_bytes);
+    return now == IEZ_PLACED ? IEZ_SHARED : now;
+}
+
+/* Gives the open file its layout. */
+static enum iez_outcome set_layout(const struct iez_order *order, int fd, bool created) {
     struct iez_scratch *scratch = iez_scratch_take();
     if (!scratch)
         return IEZ_BUSY;
@@ -116,62 +138,60 @@ static enum iez_outcome set_layout(const struct iez_order *order, int fd) {
     enum iez_outcome outcome = IEZ_REFUSED_EINVAL;
     long asked_bytes =
         iez_layout_encode(found->layout, found->layout_bytes, scratch->wire, sizeof scratch->wire);
-    if (asked_bytes > 0) {
-        memcpy(scratch->back, scratch->wire, (size_t)asked_bytes);
-        int answer =
-            iez_mds_set(order->plan, found->prefix, fd, scratch->back, (uint64_t)asked_bytes);
-        outcome = verify(order, fd, answer, scratch, asked_bytes);
-    }
+    if (asked_bytes > 0)
+        outcome = (created ? ask : ask_if_none)(order, fd, scratch, asked_bytes);
     iez_scratch_give(scratch);
     return outcome;
-}
-
-/* The layout of a file that was there already: set it only if there is none, because another rank
- * may be between its create and its ioctl. */
-static enum iez_outcome set_layout_if_none(const struct iez_order *order, int fd) {
-    unsigned char header[64];
-    long bytes = iez_mds_get(order->found.prefix, fd, header, sizeof header);
-    if (bytes == -ENODATA) {
-        enum iez_outcome outcome = set_layout(order, fd);
-        return outcome == IEZ_PLACED ? IEZ_SHARED : outcome;
-    }
-    return bytes < 0 && bytes != -ERANGE ? IEZ_REFUSED_ENOTTY : IEZ_EXISTED;
 }
 
 static int delay_flag(const struct iez_order *order) {
     return order->found.prefix->kind == IEZ_KIND_MOCK ? 0 : IEZ_DELAY_CREATE;
 }
 
-/* The delay flag left O_ASYNC on descriptors of file systems that do not know it. */
+/* A file system that has its own handling of O_ASYNC keeps the delay flag's until told. */
 static void clear_async(int fd) {
     long flags = syscall(SYS_fcntl, fd, F_GETFL);
     if (flags >= 0 && (flags & O_ASYNC))
         syscall(SYS_fcntl, fd, F_SETFL, flags & ~O_ASYNC);
 }
 
+/* The descriptor of a plain open in place of `fd`, under the same number. The file was created by
+ * this call: it is neither created nor cut again. Where the file cannot be opened a second time
+ * (a umask without owner write), `fd` stays as it is. */
+static int exchange(const struct iez_create *create, int fd) {
+    int flags = create->flags & ~(O_EXCL | O_TRUNC);
+    int second = call(create, flags);
+    if (second >= 0) {
+        syscall(SYS_dup3, second, fd, flags & O_CLOEXEC);
+        syscall(SYS_close, second);
+    } else if (errno == EMFILE || errno == ENFILE) {
+        syscall(SYS_close, fd);
+        fd = call(create, flags);
+    }
+    return fd;
+}
+
 /* The file has no layout and a write would fail with EBADF. A second, plain open for writing makes
- * the MDS give it the default layout, and the first descriptor works too. Where no descriptor is
- * left for that, the first is exchanged. */
+ * the MDS give it the default layout, and the first descriptor works too. */
 static int give_default_layout(const struct iez_create *create, int fd) {
     if ((create->flags & O_ACCMODE) == O_RDONLY)
         return fd; /* a plain create for reading leaves it without a layout as well */
     int dirfd = create->open ? AT_FDCWD : create->dirfd;
     long second = syscall(SYS_openat, dirfd, create->path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
-    if (second >= 0) {
+    if (second >= 0)
         syscall(SYS_close, second);
-    } else if (errno == EMFILE || errno == ENFILE) {
-        syscall(SYS_close, fd);
-        fd = call(create, create->flags & ~(O_EXCL | O_TRUNC));
-    }
+    else if (errno == EMFILE || errno == ENFILE)
+        fd = exchange(create, fd);
     return fd;
 }
 
 static int finish(const struct iez_create *create, const struct iez_order *order, int fd,
                   enum iez_outcome outcome) {
-    bool done = has_layout(outcome);
-    if (delay_flag(order) && (!done || order->found.prefix->kind == IEZ_KIND_LOOPBACK))
+    if (order->found.prefix->kind == IEZ_KIND_LOOPBACK)
         clear_async(fd);
-    if (!done && outcome != IEZ_REFUSED_ENOTTY) /* ENOTTY: no Lustre, no layouts */
+    if (outcome == IEZ_REFUSED_ENOTTY && delay_flag(order))
+        fd = exchange(create, fd); /* no Lustre: O_ASYNC would stay to be seen */
+    else if (!has_layout(outcome))
         fd = give_default_layout(create, fd);
     note(order, outcome);
     return fd;
@@ -193,7 +213,7 @@ static int place_existing(const struct iez_create *create, const struct iez_orde
     int fd = call(create, create->flags | delay_flag(order));
     if (fd < 0)
         return fd;
-    return finish(create, order, fd, set_layout_if_none(order, fd));
+    return finish(create, order, fd, set_layout(order, fd, false));
 }
 
 static int place(const struct iez_create *create, const struct iez_order *order, bool *created) {
@@ -205,14 +225,13 @@ static int place(const struct iez_create *create, const struct iez_order *order,
     if (iez_plan_unknown_ost(order->plan, found->prefix, found->layout, found->layout_bytes) !=
         -1) {
         note(order, IEZ_UNKNOWN_OST);
-        iez_off("the plan names an OST that is not there, the job goes on plain",
-                "make a new plan with iez plan build");
+        iez_off("it names an OST that is not there");
         return IEZ_PLAIN;
     }
     int fd = call(create, create->flags | O_EXCL | delay_flag(order));
     if (fd >= 0) {
         *created = true;
-        return finish(create, order, fd, set_layout(order, fd));
+        return finish(create, order, fd, set_layout(order, fd, true));
     }
     if (errno == EEXIST && !(create->flags & O_EXCL))
         return place_existing(create, order);

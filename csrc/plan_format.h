@@ -18,11 +18,12 @@
 #define IEZ_PLAN_FIELDS  16         /* fields a template may have */
 
 /* What kind of file system lies below a prefix. */
-#define IEZ_KIND_NONE     0 /* not bound: nothing is placed there */
-#define IEZ_KIND_LUSTRE   1
-#define IEZ_KIND_LOOPBACK 2 /* takes the ioctl, keeps O_ASYNC of the delay flag on the descriptor  \
-                             */
-#define IEZ_KIND_MOCK 3     /* layout bytes go to the xattr user.iez.lov */
+#define IEZ_KIND_NONE   0 /* not bound: nothing is placed there */
+#define IEZ_KIND_LUSTRE 1
+#define IEZ_KIND_LOOPBACK                                                                          \
+    2                   /* takes the ioctl, keeps O_ASYNC of the delay flag on the descriptor      \
+                         */
+#define IEZ_KIND_MOCK 3 /* layout bytes go to the xattr user.iez.lov */
 
 /* States of an OST; only the mock acts on them. */
 #define IEZ_OST_DEGRADED 1

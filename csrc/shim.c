@@ -18,7 +18,8 @@
 
 _Atomic bool iez_is_on;
 
-static char said_path[IEZ_PATH_MAX];
+static char plan_path[IEZ_PATH_MAX];
+static char said_path[IEZ_PATH_MAX + sizeof ".said"];
 static struct stat stderr_at_start;
 static bool stderr_was_open;
 
@@ -84,22 +85,30 @@ static bool stderr_is_unchanged(void) {
            st.st_ino == stderr_at_start.st_ino;
 }
 
-void iez_say(const char *what, const char *why) {
+static size_t append(char *line, size_t at, size_t room, const char *text) {
+    while (*text && at < room)
+        line[at++] = *text++;
+    return at;
+}
+
+void iez_say(const char *trouble, const char *consequence) {
     int saved = errno;
-    char line[256] = "iez: ";
-    size_t n = 5;
-    const char *parts[] = {what, ": ", why, "\n"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        for (const char *c = parts[i]; *c && n < sizeof line; c++)
-            line[n++] = *c;
+    char line[512];
+    size_t n = append(line, 0, sizeof line, "iez: plan ");
+    n = append(line, n, sizeof line / 2, plan_path);
+    n = append(line, n, sizeof line - 1, ": ");
+    n = append(line, n, sizeof line - 1, trouble);
+    n = append(line, n, sizeof line - 1, "; ");
+    n = append(line, n, sizeof line - 1, consequence);
+    line[n++] = '\n';
     if (stderr_is_unchanged() && may_speak())
         (void)!syscall(SYS_write, 2, line, n);
     errno = saved;
 }
 
-void iez_off(const char *what, const char *why) {
+void iez_off(const char *trouble) {
     if (atomic_exchange(&iez_is_on, false))
-        iez_say(what, why);
+        iez_say(trouble, "the job runs plain; try: iez plan build");
 }
 
 static bool is_disabled(void) {
@@ -107,16 +116,17 @@ static bool is_disabled(void) {
     return disable && *disable && strcmp(disable, "0") != 0;
 }
 
-static void start(const char *plan_path) {
-    size_t n = strlen(plan_path);
-    stderr_was_open = iez_sys_fstat(2, &stderr_at_start) == 0;
-    if (n + sizeof ".said" > sizeof said_path)
+static void start(const char *path) {
+    size_t n = strlen(path);
+    if (n >= sizeof plan_path)
         return;
-    memcpy(said_path, plan_path, n);
+    memcpy(plan_path, path, n);
+    memcpy(said_path, path, n);
     memcpy(said_path + n, ".said", sizeof ".said");
+    stderr_was_open = iez_sys_fstat(2, &stderr_at_start) == 0;
     const char *trouble = iez_current_start(plan_path);
     if (trouble) {
-        iez_say("the plan is not used, the job runs plain", trouble);
+        iez_say(trouble, "the job runs plain; try: iez plan show --check");
         return;
     }
     iez_process_start();
@@ -128,8 +138,8 @@ static void start(const char *plan_path) {
 __attribute__((constructor)) static void iez_constructor(void) {
     int saved = errno;
     iez_real_resolve();
-    const char *plan_path = getenv("IEZ_PLAN");
-    if (plan_path && *plan_path && !is_disabled() && !is_launcher())
-        start(plan_path);
+    const char *path = getenv("IEZ_PLAN");
+    if (path && *path && !is_disabled() && !is_launcher())
+        start(path);
     errno = saved;
 }

@@ -13,10 +13,11 @@ static inline bool iez_on(void) {
     return atomic_load_explicit(&iez_is_on, memory_order_relaxed);
 }
 
-/* Says `iez: what: why` on standard error, unless a process of this job has spoken already. */
-void iez_say(const char *what, const char *why);
+/* Says what is wrong with the plan, and what follows, in one line on standard error; nothing if a
+ * process of this job has spoken already. */
+void iez_say(const char *trouble, const char *consequence);
 
 /* Switches the library off for this process, and says so. */
-void iez_off(const char *what, const char *why);
+void iez_off(const char *trouble);
 
 #endif

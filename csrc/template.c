@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define STEPS_MAX 4096 /* nodes visited before giving up: a tree that we built needs far fewer */
-#define STACK_MAX 96
+#define STACK_MAX 64
 
 struct frame {
     uint32_t node;

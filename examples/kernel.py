@@ -50,6 +50,7 @@ def parser(description: str, example: str) -> argparse.ArgumentParser:
         "--fpp", dest="shared", action="store_false", help="one file per process (default)"
     )
     files.add_argument("--ssf", dest="shared", action="store_true", help="one single shared file")
+    result.set_defaults(shared=False)
     result.add_argument("--out", type=Path, required=True, metavar="DIR")
     return result
 

@@ -28,9 +28,11 @@ STATE_BITS = {
 }
 
 MOUNTS = Path("/proc/mounts")
-OSC_ROOTS = tuple(
-    Path(root) for root in ("/sys/fs/lustre/osc", "/proc/fs/lustre/osc", "/sys/kernel/debug/lustre/osc")
-)  # fmt: skip
+OSC_ROOTS = (
+    Path("/sys/fs/lustre/osc"),
+    Path("/proc/fs/lustre/osc"),
+    Path("/sys/kernel/debug/lustre/osc"),
+)
 # The suffix is the mount's instance. On an MDS there are also names that end in -osc-MDT0000.
 _OSC_NAME = re.compile(r"(?P<fs>.+)-OST(?P<index>[0-9a-f]{4})-osc-(?P<instance>[0-9a-f]+)")
 _OCTAL = re.compile(r"\\([0-7]{3})")
@@ -65,9 +67,7 @@ def from_mock(directory: Path, state_file: Path | None = None) -> FileSystem:
     if not Path(directory).is_dir():
         raise InputError(f"the mock directory {prefix} does not exist", f"mkdir -p {prefix}")
     state = mock.state_of(directory, state_file)
-    osts = tuple(
-        Ost(ost.index, sum(STATE_BITS[name] for name in ost.states)) for ost in state.osts
-    )
+    osts = tuple(Ost(ost.index, sum(STATE_BITS[name] for name in ost.states)) for ost in state.osts)
     inject = lib.IEZ_INJECT_SILENT if state.inject == mock.SILENT else state.inject_errno
     return FileSystem(MOCK, prefix, osts, aliases, inject)
 
@@ -113,15 +113,15 @@ def _live_osts(osc_roots: Sequence[Path]) -> dict[str, dict[str, set[int]]]:
     for root in osc_roots:
         found: dict[str, dict[str, set[int]]] = {}
         try:
-            names = os.listdir(root)
+            devices = list(root.iterdir())
         except OSError:
             continue
-        for name in names:
-            match = _OSC_NAME.fullmatch(name)
+        for device in devices:
+            match = _OSC_NAME.fullmatch(device.name)
             if not match:
                 continue
             live = found.setdefault(match["fs"], {}).setdefault(match["instance"], set())
-            if _is_active(root / name):
+            if _is_active(device):
                 live.add(int(match["index"], 16))
         if found:
             return found

@@ -4,8 +4,8 @@ They read neither the job's stdin nor write to its stdout, and they see the user
 only. Imported by iez-run where there is something to plan or to report, never for an empty plan.
 """
 
-# iez-run does without pathlib.
-# ruff: noqa: PTH
+# iez-run does without pathlib: it would double its start.
+# ruff: noqa: PTH103, PTH104, PTH106, PTH108, PTH116, PTH119, PTH120, PTH123, PTH208, PTH211
 
 import os
 import signal
@@ -20,7 +20,9 @@ BOOT = (
     "import runpy, sys; sys.path.append(sys.argv.pop(1)); "
     "runpy.run_module('iez_client.cli.job', run_name='__main__', alter_sys=True)"
 )
+FINISH_LIMIT_S = 60.0
 TICK_S = 0.1
+LOOK_EVERY_S = 0.5
 
 
 def start(package: str, words: list[str]) -> int:
@@ -71,40 +73,72 @@ def complain(text: str) -> None:
     os.write(2, f"iez: {text}\n".encode())
 
 
-class Follower:
-    """Makes the plan anew when the file it was made from has been replaced."""
+class Plan:
+    """The plan of one run: made before the job, and again when the file it is made from has been
+    replaced meanwhile."""
 
-    def __init__(self, package: str, words: list[str], path: str) -> None:
+    def __init__(self, package: str, run_dir: str, settings: dict[str, str]) -> None:
         self.package = package
-        self.words = words
-        self.path = path
+        self.words = ["prepare", run_dir, *(word for pair in settings.items() for word in pair)]
+        self.source = settings.get("--plan", "")
         self.seen = self.identity()
         self.pid = 0
         self.next_look_s = 0.0
 
+    def make(self, limit_s: float, interrupted: Callable[[], int]) -> bool:
+        return run(self.package, self.words, limit_s, interrupted)
+
     def identity(self) -> tuple[int, int, int] | None:
         try:
-            status = os.stat(self.path)
+            status = os.stat(self.source)
         except OSError:
             return None  # between removal and replacement
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def look(self, now_s: float) -> None:
-        """To be called about once a second; starts a helper and does not wait for it."""
+        """Starts a helper if need be and does not wait for it; called every second or more."""
         if self.pid and os.waitpid(self.pid, os.WNOHANG)[0]:
             self.pid = 0
         if self.pid or now_s < self.next_look_s:
             return
-        self.next_look_s = now_s + 0.5
+        self.next_look_s = now_s + LOOK_EVERY_S
         identity = self.identity()
         if identity and identity != self.seen:
             self.seen = identity
-            self.pid = start(self.package, self.words)
+            with suppress(OSError):  # no process to be had: the old plan stays good
+                self.pid = start(self.package, self.words)
 
     def stop(self) -> None:
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
+
+
+def make_empty_plan(package: str, run_dir: str, kept: str, limit_s: float) -> bool:
+    """Makes the plan that watches nothing, and keeps a copy for the runs to come."""
+    plan = f"{run_dir}/plan"
+    if not run(package, ["empty", plan], limit_s, None):
+        return False
+    os.makedirs(os.path.dirname(kept), 0o700, exist_ok=True)
+    copy = f"{kept}.{os.getpid()}.{time.time_ns():x}"
+    with open(plan, "rb") as source, open(copy, "xb") as target:
+        target.write(source.read())
+    os.rename(copy, kept)
+    return True
+
+
+def report(package: str, run_dir: str) -> None:
+    """The summary line, where any process met a file that is watched."""
+    if any(name.endswith(".outcome") for name in os.listdir(run_dir)):
+        run(package, ["finish", run_dir], FINISH_LIMIT_S, None)
+
+
+def link(library: str, run_dir: str) -> str:
+    """A path of the library that LD_PRELOAD can carry."""
+    path = f"{run_dir}/{os.path.basename(library)}"
+    with suppress(FileExistsError):  # another rank's
+        os.symlink(library, path)
+    return path
 
 
 def remove_tree(directory: str) -> None:

@@ -1,12 +1,13 @@
 """Process: the rarer ends of iez-run: become the job's command, die of the job's signal, fail."""
 
-# iez-run does without pathlib.
-# ruff: noqa: PTH
+# iez-run does without pathlib: it would double its start.
+# ruff: noqa: PTH118, PTH123
 
 import errno
 import os
 import resource
 import signal
+from contextlib import suppress
 
 EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND = 126, 127  # as env(1) and nohup(1)
 
@@ -41,6 +42,12 @@ def cannot_run(name: str, error: OSError) -> int:
     return EXIT_NOT_FOUND if error.errno == errno.ENOENT else EXIT_NOT_EXECUTABLE
 
 
+def pass_on(job: int, news: signal.struct_siginfo) -> None:
+    if not has_reached_job(news.si_signo, news.si_code, news.si_pid):
+        with suppress(PermissionError):  # a job that has become another user
+            os.kill(job, news.si_signo)
+
+
 def has_reached_job(number: int, code: int, sender: int) -> bool:
     """Whether the job got this signal by itself. It shares iez-run's process group, so it has what
     the terminal sent, and what the job sent to its own group it must not get twice."""
@@ -48,7 +55,9 @@ def has_reached_job(number: int, code: int, sender: int) -> bool:
     if from_kernel:
         # A hang-up is told to the leader of the session alone, an alarm to the process that
         # set it before it became iez-run.
-        alone = number == signal.SIGALRM or (number == signal.SIGHUP and os.getsid(0) == os.getpid())
+        alone = number == signal.SIGALRM or (
+            number == signal.SIGHUP and os.getsid(0) == os.getpid()
+        )
         return not alone
     while sender > 1:
         if sender == os.getpid():

@@ -14,12 +14,13 @@ def parse_size_bytes(text: str) -> int:
     if not match:
         raise ValueError(f"{text!r} is not a size such as 4M")
     number, letter = match.groups()
-    unit_bytes = 1024 ** _LETTERS.index(letter.upper())
+    unit_bytes: int = 1024 ** _LETTERS.index(letter.upper())
     if "." not in number:
         return int(number) * unit_bytes
     whole, _, fraction = number.partition(".")
     # Exact: a float would make 1.1T a size that nobody wrote.
-    scaled, rest = divmod(int(whole + fraction) * unit_bytes, 10 ** len(fraction))
+    parts = int(f"1{'0' * len(fraction)}")
+    scaled, rest = divmod(int(whole + fraction) * unit_bytes, parts)
     if rest:
         raise ValueError(f"{text!r} is not a whole number of bytes")
     return scaled

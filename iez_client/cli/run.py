@@ -5,26 +5,28 @@ loaded already: no argparse, subprocess, signal or typing, and plain classes for
 (docs/iez-run.md has the figures). What needs more is in modules that are imported when it happens.
 """
 
-# pathlib and contextlib would cost as much as all of this.
-# ruff: noqa: PTH, SIM105
+# iez-run does without pathlib and contextlib: they would double its start.
+# ruff: noqa: PTH100, PTH102, PTH106, PTH108, PTH119, PTH120, SIM105
 
-import _signal  # the built-in half of signal; the other half makes enums
 import os
 import sys
 import time
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING without typing
 if TYPE_CHECKING:
-    from iez_client.helpers import Follower
+    import signal as _signal
+
+    from iez_client.helpers import Plan
     from iez_client.ranks import Group
+else:
+    import _signal  # the built-in half of signal; the other half makes enums
 
 PLAN_VERSION = 1  # IEZ_PLAN_VERSION of csrc/plan_format.h
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIBRARY = f"{PACKAGE}/libiez_shim.so"
 PREPARE_LIMIT_S = 120.0
-FINISH_LIMIT_S = 60.0
 REFRESH_EVERY_S = 1.0
-EXIT_USAGE = 125  # as env(1) and nohup(1)
+EXIT_USAGE = 125  # as env(1)
 
 LAUNCHERS = {
     *("mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "prterun", "srun"),
@@ -38,8 +40,6 @@ class UsageError(Exception):
 
 
 class Options:
-    __slots__ = ("command", "keep", "plain", "prepare", "quiet", "show")
-
     def __init__(self) -> None:
         self.command: list[str] = []
         self.prepare: dict[str, str] = {}  # --plan, --mock, --mock-state: handed on as they are
@@ -50,21 +50,17 @@ class Options:
 class Job:
     """What to start, and what is left to do when it has ended."""
 
-    __slots__ = ("command", "environ", "follower", "group", "reports", "run_dir")
-
     def __init__(self, command: list[str], run_dir: str) -> None:
         self.command = command
         self.environ: dict[str, str] = {}
         self.run_dir = run_dir
         self.group: Group | None = None
-        self.follower: Follower | None = None
+        self.follower: Plan | None = None
         self.reports = False  # the empty plan watches nothing and leaves no outcomes
 
 
 class Signals:
     """The signals that iez-run holds back and passes on, and the mask that the job gets."""
-
-    __slots__ = ("held", "mask", "passed_on")
 
     def __init__(self) -> None:
         names = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "XCPU")
@@ -95,8 +91,8 @@ def main(words: list[str]) -> int:
         from iez_client.cli.run_help import show
 
         return show(options.show)
-    if options.plain or os.environ.get("IEZ_DISABLE", "0") not in ("", "0") or is_nested(options):
-        return become(options.command)
+    if stays_out(options):
+        return run_plain(options.command)
     signals = Signals()
     job = None
     try:
@@ -105,8 +101,14 @@ def main(words: list[str]) -> int:
         write_error(f"iez: {error or type(error).__name__}; the job runs without iez")
     if job is None:
         signals.release()
-        return become(options.command)
+        return run_plain(options.command)
     return supervise(job, options, signals)
+
+
+def run_plain(command: list[str]) -> int:
+    from iez_client import process
+
+    return process.become(command, job_environ())
 
 
 def parse(words: list[str]) -> Options:
@@ -139,10 +141,12 @@ def parse(words: list[str]) -> Options:
     return options
 
 
-def is_nested(options: Options) -> bool:
-    """Whether another iez-run put this one into its job: then that one's plan holds."""
-    inside = os.environ.get("IEZ_PLAN") and "libiez_shim.so" in os.environ.get("LD_PRELOAD", "")
-    return bool(inside) and not options.prepare
+def stays_out(options: Options) -> bool:
+    """Whether the command is run as it is; also inside another iez-run's job, whose plan holds."""
+    environ = os.environ
+    inside = environ.get("IEZ_PLAN") and "/libiez_shim.so" in environ.get("LD_PRELOAD", "")
+    disabled = environ.get("IEZ_DISABLE", "0") not in ("", "0")
+    return options.plain or disabled or bool(inside and not options.prepare)
 
 
 # Before the job
@@ -159,24 +163,21 @@ def arrange(options: Options, signals: Signals) -> Job | None:
         from iez_client import ranks
 
         group = ranks.join(make_run_dir, os.environ)
-    job = Job(options.command, group.directory if group else make_run_dir(run_name()))
+    name = f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
+    job = Job(options.command, group.directory if group else make_run_dir(name))
     job.group = group
     job.reports = configured
     try:
         planned = make_plan(job, options, signals)
         if planned:
-            job.environ = job_environ()
-            library = preloadable(job.run_dir)
-            add_variables(job, library, launched)
-    except Exception:
-        leave(job)
-        raise
-    if planned:
-        return job
-    leave(job)
+            add_variables(job, launched)
+    finally:
+        if (signals.early() or not job.environ) and (not group or group.leave()):
+            remove(job.run_dir)
     if signals.early():
-        die_by(signals.early())
-    return None
+        signals.release()  # and dies of it
+        return None
+    return job if planned else None
 
 
 def is_configured(options: Options) -> bool:
@@ -192,10 +193,6 @@ def is_configured(options: Options) -> bool:
         return b" lustre " in read_whole("/proc/mounts")
     except OSError:
         return False
-
-
-def run_name() -> str:
-    return f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
 
 
 def make_run_dir(name: str) -> str:
@@ -225,6 +222,11 @@ def make_run_dir(name: str) -> str:
     return path
 
 
+def is_odd(path: str) -> bool:
+    """Whether ld.so would read `path` in LD_PRELOAD as something else."""
+    return any(character in path for character in " :$\t\n")
+
+
 def make_private(path: str) -> None:
     """mkdir -p, with mode 0700 throughout."""
     try:
@@ -243,46 +245,24 @@ def make_plan(job: Job, options: Options, signals: Signals) -> bool:
     if job.reports:
         from iez_client import helpers
 
-        words = ["prepare", job.run_dir]
-        for pair in options.prepare.items():
-            words += pair
-        if "--plan" in options.prepare:
-            job.follower = helpers.Follower(PACKAGE, words, options.prepare["--plan"])
-        planned = helpers.run(PACKAGE, words, PREPARE_LIMIT_S, signals.early)
+        made = helpers.Plan(PACKAGE, job.run_dir, options.prepare)
+        job.follower = made if "--plan" in options.prepare else None
+        planned = made.make(PREPARE_LIMIT_S, signals.early)
         if job.group and not planned:
             job.group.tell_failure()
         return planned
     # The empty plan never changes: it is made once and kept beside the run directories.
-    kept = f"{os.path.dirname(os.path.dirname(job.run_dir))}/plans/empty-{PLAN_VERSION}.plan"
+    kept = f"{job.run_dir}/../../plans/empty-{PLAN_VERSION}.plan"
     try:
-        write_new(f"{job.run_dir}/plan", read_whole(kept))
-    except FileNotFoundError:
+        content = read_whole(kept)
+    except OSError:
         from iez_client import helpers
 
-        if not helpers.run(PACKAGE, ["empty", f"{job.run_dir}/plan"], PREPARE_LIMIT_S, None):
-            return False
-        make_private(os.path.dirname(kept))
-        copy = f"{kept}.{run_name()}"
-        write_new(copy, read_whole(f"{job.run_dir}/plan"))
-        os.rename(copy, kept)
+        return helpers.make_empty_plan(PACKAGE, job.run_dir, kept, PREPARE_LIMIT_S)
+    new = os.open(f"{job.run_dir}/plan", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.write(new, content)
+    os.close(new)
     return True
-
-
-def is_odd(path: str) -> bool:
-    """Whether ld.so would read `path` in LD_PRELOAD as something else."""
-    return any(character in path for character in " :$\t\n")
-
-
-def preloadable(run_dir: str) -> str:
-    """A path of the library that LD_PRELOAD can carry."""
-    if not is_odd(LIBRARY):
-        return LIBRARY
-    link = f"{run_dir}/libiez_shim.so"
-    try:
-        os.symlink(LIBRARY, link)
-    except FileExistsError:
-        pass  # another rank's
-    return link
 
 
 def job_environ() -> dict[str, str]:
@@ -295,58 +275,65 @@ def job_environ() -> dict[str, str]:
     return environ
 
 
-def add_variables(job: Job, library: str, launched: bool) -> None:
-    plan = f"{job.run_dir}/plan"
+def add_variables(job: Job, launched: bool) -> None:
+    library, plan = LIBRARY, f"{job.run_dir}/plan"
+    if is_odd(library):
+        from iez_client import helpers
+
+        library = helpers.link(library, job.run_dir)
     if launched:
         from iez_client import launch
 
-        job.command, job.environ = launch.rewrite(job.command, job.environ, library, plan)
+        job.command, job.environ = launch.rewrite(job.command, job_environ(), library, plan)
         return
+    environ = job_environ()
     # The user's preloaded libraries stay, and stay in front of ours.
-    preload = job.environ.get("LD_PRELOAD", "")
+    preload = environ.get("LD_PRELOAD", "")
     if library not in preload.replace(" ", ":").split(":"):
-        job.environ["LD_PRELOAD"] = f"{preload}:{library}" if preload else library
-    job.environ["IEZ_PLAN"] = plan
+        environ["LD_PRELOAD"] = f"{preload}:{library}" if preload else library
+    environ["IEZ_PLAN"] = plan
+    job.environ = environ
 
 
-# The job
+# The job and after
 
 
 def supervise(job: Job, options: Options, signals: Signals) -> int:
     """Starts the job, waits for it, and ends as it ended."""
-    early = signals.early()
+    status = code = 0
     try:
-        status = early or wait_for(start(job, signals), job.follower, signals)
+        pid = start(job, signals)
     except OSError as error:
-        leave(job)
-        from iez_client.process import cannot_run
+        from iez_client import process
 
-        return cannot_run(job.command[0], error)
+        code = process.cannot_run(job.command[0], error)
+    else:
+        status = wait_for(pid, job.follower, signals)
     try:
         conclude(job, options)
     except OSError as error:
         write_error(f"iez: {error}")
     if os.WIFSIGNALED(status):
-        return die_by(os.WTERMSIG(status))
-    return os.WEXITSTATUS(status)
+        from iez_client import process
+
+        return process.die_by(os.WTERMSIG(status))
+    return code or os.WEXITSTATUS(status)
 
 
 def start(job: Job, signals: Signals) -> int:
     # Python ignores these two for itself; the job must not.
-    restored = (_signal.SIGPIPE, _signal.SIGXFSZ)
+    own = (_signal.SIGPIPE, _signal.SIGXFSZ)
     words = job.command
     try:
-        return os.posix_spawnp(
-            words[0], words, job.environ, setsigmask=signals.mask, setsigdef=restored
-        )
+        return os.posix_spawnp(words[0], words, job.environ, setsigmask=signals.mask, setsigdef=own)
     except OSError as error:
-        from iez_client.process import through_shell
+        from iez_client import process
 
-        words = through_shell(words, error)
-    return os.posix_spawn(words[0], words, job.environ, setsigmask=signals.mask, setsigdef=restored)
+        words = process.through_shell(words, error)
+    return os.posix_spawn(words[0], words, job.environ, setsigmask=signals.mask, setsigdef=own)
 
 
-def wait_for(pid: int, follower: "Follower | None", signals: Signals) -> int:
+def wait_for(pid: int, follower: "Plan | None", signals: Signals) -> int:
     """Waits for the job to end, passing signals on meanwhile; gives its wait status."""
     while True:
         if follower:
@@ -355,10 +342,9 @@ def wait_for(pid: int, follower: "Follower | None", signals: Signals) -> int:
         else:
             news = _signal.sigwaitinfo(signals.held)
         if news and news.si_signo in signals.passed_on:
-            from iez_client.process import has_reached_job
+            from iez_client import process
 
-            if not has_reached_job(news.si_signo, news.si_code, news.si_pid):
-                os.kill(pid, news.si_signo)
+            process.pass_on(pid, news)
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return status
@@ -373,17 +359,10 @@ def conclude(job: Job, options: Options) -> None:
     if job.reports and not options.quiet:
         from iez_client import helpers
 
-        if any(name.endswith(".outcome") for name in os.listdir(job.run_dir)):
-            helpers.run(PACKAGE, ["finish", job.run_dir], FINISH_LIMIT_S, None)
+        helpers.report(PACKAGE, job.run_dir)
     if options.keep:
         write_error(f"iez: kept {job.run_dir}")
     else:
-        remove(job.run_dir)
-
-
-def leave(job: Job) -> None:
-    """Ends a run that did not come about."""
-    if not job.group or job.group.leave():
         remove(job.run_dir)
 
 
@@ -392,42 +371,19 @@ def remove(run_dir: str) -> None:
         os.unlink(f"{run_dir}/plan")
         os.rmdir(run_dir)
     except OSError:
-        from iez_client.helpers import remove_tree
+        from iez_client import helpers
 
-        remove_tree(run_dir)
-
-
-def become(command: list[str]) -> int:
-    from iez_client import process
-
-    return process.become(command, job_environ())
-
-
-def die_by(number: int) -> int:
-    from iez_client import process
-
-    return process.die_by(number)
+        helpers.remove_tree(run_dir)
 
 
 def read_whole(path: str) -> bytes:
     """os.open and os.read: open() would ask for the file's status three times."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        content = b""
-        while part := os.read(descriptor, 1 << 20):
-            content += part
-    finally:
-        os.close(descriptor)
+    content = b""
+    while part := os.read(descriptor, 1 << 20):
+        content += part
+    os.close(descriptor)
     return content
-
-
-def write_new(path: str, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        if os.write(descriptor, content) != len(content):
-            raise OSError(f"{path}: no space left")
-    finally:
-        os.close(descriptor)
 
 
 def write_error(line: str) -> None:

@@ -3,17 +3,17 @@
 A million paths are two arrays and one run of bytes here, not a million objects.
 """
 
-import struct
 from array import array
 from dataclasses import dataclass, field
 
 from iez_client.filesystems import FileSystem
+from iez_client.plan.image import add_text
+from iez_client.plan.locate import may_lie_on
 from iez_client.plan.template import Name, Segment, decode, encode, escape
 from iez_common._core import lib
 from iez_common.errors import SourceError
 from iez_common.layout import Layout
 
-_LENGTH = struct.Struct("<H")
 TEXTS_BYTES_MAX = lib.IEZ_PLAN_NONE  # references to texts have 32 bits
 
 
@@ -37,17 +37,21 @@ class Draft:
     unit: str = "line"  # what `lines` counts
     file_systems: tuple[FileSystem, ...] = ()
     texts: bytearray = field(default_factory=bytearray)
-    text_refs: array[int] = field(default_factory=lambda: array("I"))
-    layout_refs: array[int] = field(default_factory=lambda: array("I"))
-    lines: array[int] = field(default_factory=lambda: array("I"))
+    text_refs: "array[int]" = field(default_factory=lambda: array("I"))
+    layout_refs: "array[int]" = field(default_factory=lambda: array("I"))
+    lines: "array[int]" = field(default_factory=lambda: array("I"))
     layouts: bytearray = field(default_factory=bytearray)
     rules: dict[tuple[Segment, ...], Rule] = field(default_factory=dict)
+    outside_count: int = 0  # names that lie on none of the file systems
+    outside_example: str = ""
     _known_layouts: dict[bytes, int] = field(default_factory=dict)
     _aliases: list[tuple[bytes, bytes]] = field(default_factory=list)
+    _prefixes: tuple[bytes, ...] = ()
 
     def __post_init__(self) -> None:
         for file_system in self.file_systems:
             canonical = encode(file_system.prefix) + b"/"
+            self._prefixes += (canonical,)
             self._aliases += [(encode(name) + b"/", canonical) for name in file_system.aliases]
 
     def where(self, line: int) -> str:
@@ -67,8 +71,7 @@ class Draft:
 
     def add_text(self, text: bytes) -> int:
         """Appends a text; the reference to it."""
-        reference = len(self.texts)
-        self.texts += _LENGTH.pack(len(text)) + text + b"\0"
+        reference = add_text(self.texts, text)
         if len(self.texts) >= TEXTS_BYTES_MAX:
             raise SourceError("the paths take more than 4 GiB", "use templates")
         return reference
@@ -76,7 +79,9 @@ class Draft:
     def add_path(self, path: bytes, layout_ref: int, line: int) -> None:
         if self._aliases:
             path = self._canonical(path)
-        self.text_refs.append(self.add_text(path))
+        if not path.startswith(self._prefixes):
+            self._note_outside(decode(path))
+        self.text_refs.append(add_text(self.texts, path))
         self.layout_refs.append(layout_ref)
         self.lines.append(line)
 
@@ -89,7 +94,7 @@ class Draft:
         rule = self.rules.get(name.segments)
         if rule is None:
             field = name.numbers[-1] if name.numbers else 0
-            self.rules[name.segments] = Rule(name, [layout_ref], line, field)
+            self._enter(Rule(name, [layout_ref], line, field))
             return
         if rule.fixed:
             raise self._twice(name, rule)
@@ -108,12 +113,19 @@ class Draft:
         if before is not None:
             raise self._twice(name, before)
         rule.fixed = True
-        self.rules[name.segments] = rule
+        self._enter(rule)
+
+    def _enter(self, rule: Rule) -> None:
+        self.rules[rule.name.segments] = rule
+        if not may_lie_on(rule.name, self.file_systems):
+            self._note_outside(rule.name.text)
+
+    def _note_outside(self, text: str) -> None:
+        self.outside_count += 1
+        self.outside_example = self.outside_example or text
 
     def _twice(self, name: Name, before: Rule) -> SourceError:
-        return SourceError(
-            f"{name.text} is also on {self.unit} {before.line}", "keep one of them"
-        )
+        return SourceError(f"{name.text} is also on {self.unit} {before.line}", "keep one of them")
 
     def _canonical(self, path: bytes) -> bytes:
         """The path below its file system's own prefix, where it came by an alias."""

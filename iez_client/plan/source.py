@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from iez_client.filesystems import FileSystem
 from iez_client.plan import json_source
@@ -15,9 +15,12 @@ from iez_common.errors import IezError, InputError, LayoutError, SourceError, re
 from iez_common.layout import ALL_STRIPES, Layout, plain
 from iez_common.units import parse_size_bytes
 
+if TYPE_CHECKING:
+    import _csv
+
 COLUMNS = ("path", "stripe_count", "stripe_size", "ost_list", "pool")
-# A path that needs more than being copied: relative, unnormalised, or with template characters.
-_NOT_PLAIN = re.compile(r"^(?!/)|//|/\.|/$|[#*\\\0]")
+# A path that needs only to be copied: absolute, normalised, without template characters.
+_PLAIN = re.compile(r"(?:/[^/.#*\\\0][^/#*\\\0]*)+")
 
 
 def read_source(path: Path, file_systems: Sequence[FileSystem] = ()) -> Draft:
@@ -44,14 +47,14 @@ def read_csv(file: TextIO, draft: Draft) -> None:
         raise SourceError(f"{draft.where(rows.line_num)}: {error}") from None
 
 
-def _read_rows(rows: "csv._reader", draft: Draft) -> None:
+def _read_rows(rows: "_csv.Reader", draft: Draft) -> None:
     header = [cell.strip() for cell in next(rows, [])]
     _check_header(header, draft)
     path_of = itemgetter(header.index("path"))
     cells_of = itemgetter(*(header.index(name) for name in COLUMNS[1:]))
     known: dict[tuple[str, ...], int] = {}
     width = len(header)
-    is_special = _NOT_PLAIN.search
+    is_plain = _PLAIN.fullmatch
     for row in rows:
         if len(row) != width:
             if not row:
@@ -67,10 +70,10 @@ def _read_rows(rows: "csv._reader", draft: Draft) -> None:
             if reference is None:
                 reference = known[cells] = draft.add_layout(parse_cells(*cells))
             path = path_of(row)
-            if is_special(path) or len(path) > PATH_BYTES_MAX // 4:
-                draft.add_name(parse(path), reference, line)
-            else:
+            if is_plain(path) and len(path) <= PATH_BYTES_MAX // 4:
                 draft.add_path(encode(path), reference, line)
+            else:
+                draft.add_name(parse(path), reference, line)
         except IezError as error:
             raise SourceError(f"{draft.where(line)}: {error.message}", error.hint) from None
 

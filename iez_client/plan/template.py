@@ -106,7 +106,7 @@ def parse(text: str) -> Name:
 
 def _current_directory() -> str:
     try:
-        return escape(decode(os.getcwdb()))
+        return escape(decode(os.getcwdb()))  # noqa: PTH109 - bytes
     except FileNotFoundError:
         raise SourceError("the path is relative, but the current directory is gone") from None
 
@@ -114,7 +114,9 @@ def _current_directory() -> str:
 def _component(component: str, last: bool) -> Iterable[Segment]:
     if component == "**":
         if not last:
-            raise SourceError("** can only be the last component of a path", "use * for one directory")
+            raise SourceError(
+                "** can only be the last component of a path", "use * for one directory"
+            )
         return [REST]
     if component == "*" and not last:
         return [DIRECTORY]
@@ -220,4 +222,8 @@ def _descend(node: Node, text: bytes) -> Node:
 
 
 def _shared_length(one: bytes, other: bytes) -> int:
-    return len(os.path.commonprefix([one, other]))
+    """How many bytes the two have in common at their beginning."""
+    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return place
+    return min(len(one), len(other))

@@ -1,0 +1,58 @@
+"""What the commands share: parsers that fail as the rest of iez does, tables, JSON."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from iez_common.errors import UsageError
+
+SCHEMA = 1
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError in place of printing and leaving; its help ends with an example."""
+
+    def __init__(self, command: str, description: str, example: str) -> None:
+        super().__init__(
+            prog=f"iez {command}",
+            description=description,
+            epilog=f"example:\n{example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, f"{self.prog} --help")
+
+
+def print_json(values: dict[str, object]) -> None:
+    """Machine-readable output: `schema` tells a reader what to expect."""
+    print(json.dumps({"schema": SCHEMA, **values}, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on a terminal; aligned columns in a pipe."""
+    if sys.stdout.isatty():
+        _print_rich(columns, rows)
+        return
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    for row in (columns, *rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print(line.rstrip())
+
+
+def _print_rich(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        # Text, not markup: a name may contain [brackets]. Bytes that are no text become �.
+        table.add_row(*(Text(cell.encode("utf-8", "replace").decode()) for cell in row))
+    Console().print(table)

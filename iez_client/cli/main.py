@@ -1,0 +1,106 @@
+"""The command `iez`: finds the subcommand, runs it, and turns errors into words and exit codes."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from iez_client.cli.commands import Parser
+from iez_common.errors import IezError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A subcommand; its module is imported only when it is asked for."""
+
+    name: str
+    module: str
+    help: str
+
+    def parser(self) -> Parser:
+        parser: Parser = import_module(f"iez_client.cli.{self.module}").parser(self.name)
+        return parser
+
+
+COMMANDS = (
+    Command("plan build", "plan", "make a plan file from a CSV or JSON file"),
+    Command("plan show", "plan_show", "say what a plan file holds"),
+    Command("layout", "layout", "print the layouts of files"),
+    Command("config show", "config", "print the settings and where they come from"),
+)
+EXAMPLE = """\
+example:
+  iez plan build --from layouts.csv -o my.plan
+  iez-run --plan my.plan mpirun -n 8 ./app"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Names are bytes: those that are no text come out as they went in.
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except IezError as error:
+        print(f"iez: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"  try: {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _run(words: list[str]) -> int:
+    for command in COMMANDS:
+        own = command.name.split()
+        if words[: len(own)] == own:
+            chosen = command.parser().parse_args(words[len(own) :])
+            return int(chosen.run(chosen))
+    first = words[0] if words else "--help"
+    if first == "--version":
+        print(f"iez {_version()}")
+        return 0
+    group = next((name for name in _groups() if name == first), "")
+    if first in ("--help", "-h") or (group and words[1:] in ([], ["--help"], ["-h"])):
+        print(help_text(group))
+        return 0
+    wrong = " ".join(words[: 2 if group else 1])
+    raise UsageError(f"there is no command {wrong!r}", f"iez {group} --help".replace("  ", " "))
+
+
+def _groups() -> list[str]:
+    """First words of commands that have two."""
+    return [command.name.split()[0] for command in COMMANDS if " " in command.name]
+
+
+def help_text(group: str = "") -> str:
+    """What `iez --help` prints, or `iez GROUP --help`."""
+    shown = [command for command in COMMANDS if command.name.startswith(group)]
+    width = max(len(command.name) for command in shown)
+    listing = "\n".join(f"  {command.name:{width}}  {command.help}" for command in shown)
+    usage = f"usage: iez {group}".rstrip() + (" COMMAND …" if group else " [--version] COMMAND …")
+    about = "Lays the new files of a job out on the Lustre storage targets that a plan names."
+    more = "`iez COMMAND --help` says more about each."
+    return f"{usage}\n\n{about}\n\ncommands:\n{listing}\n\n{more}\n\n{EXAMPLE}"
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("iez")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

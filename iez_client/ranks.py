@@ -1,0 +1,120 @@
+"""Ranks: where a launcher starts iez-run on every rank, the ranks meet in one run directory.
+
+The first rank there makes the plan; the last one to end speaks for all. Every step is one file
+made with O_EXCL, which works on network file systems, and nobody waits without a limit: a rank
+that dies leaves the others unharmed, at worst without a summary line.
+"""
+
+# iez-run does without pathlib: it would double its start.
+# ruff: noqa: PTH123, PTH208
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from zlib import crc32
+
+POLL_S = 0.02
+ROUNDS = 1000  # iez-run calls of one rank at the same time
+
+
+class Group:
+    """One rank's seat in the run directory of its job."""
+
+    def __init__(self, directory: str, rank: int, size: int) -> None:
+        self.directory = directory
+        self.rank = rank
+        self.size = size
+        self.leads = claim(f"{directory}/leader")
+
+    def wait_for_plan(self, limit_s: float, interrupted: Callable[[], int]) -> bool:
+        """False when the leading rank has failed, which it has said, or is not to be seen."""
+        until_s = time.monotonic() + limit_s
+        while not os.access(f"{self.directory}/plan", os.R_OK):
+            failed = os.access(f"{self.directory}/failed", os.F_OK)
+            if failed or interrupted() or time.monotonic() > until_s:
+                return False
+            time.sleep(POLL_S)
+        return True
+
+    def tell_failure(self) -> None:
+        claim(f"{self.directory}/failed")
+
+    def leave(self) -> bool:
+        """Marks this rank as done; True for the one rank that finds all of them done."""
+        try:
+            claim(f"{self.directory}/{self.rank}.done")
+            names = os.listdir(self.directory)
+        except FileNotFoundError:
+            return False
+        if sum(name.endswith(".done") for name in names) < self.size:
+            return False
+        return claim(f"{self.directory}/spoken")
+
+
+def claim(path: str) -> bool:
+    """Makes an empty file; False when somebody else has made it."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def join(make_run_dir: Callable[[str], str], environ: Mapping[str, str]) -> Group | None:
+    """None for a process that is not one of several ranks, or whose job has no name."""
+    rank, size = rank_and_size(environ)
+    key = job_key(environ) if size > 1 else ""
+    if not key:
+        return None
+    # A rank that calls iez-run again, while or after others do, belongs to another round.
+    for turn in range(ROUNDS):
+        directory = make_run_dir(f"{key}.{turn}")
+        try:
+            if claim(f"{directory}/{rank}.here"):
+                return Group(directory, rank, size)
+        except FileNotFoundError:
+            continue  # its last rank is removing it
+    return None
+
+
+def rank_and_size(environ: Mapping[str, str]) -> tuple[int, int]:
+    pairs = (
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+        ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    )
+    for rank, size in pairs:
+        if environ.get(rank, "").isdigit() and environ.get(size, "").isdigit():
+            return int(environ[rank]), int(environ[size])
+    return 0, 1
+
+
+def job_key(environ: Mapping[str, str]) -> str:
+    """A name that all ranks of this job, and no other job, find."""
+    if "HYDI_CONTROL_FD" in environ:
+        name = hydra_port()
+    elif "OMPI_COMM_WORLD_RANK" in environ:
+        # Open MPI 4 numbers its jobs with few bits: the address of its head makes them unique.
+        name = environ.get("PMIX_NAMESPACE", "") + environ.get("OMPI_MCA_orte_hnp_uri", "")
+    elif "SLURM_STEP_ID" in environ:
+        name = environ.get("SLURM_JOB_ID", "") + "." + environ["SLURM_STEP_ID"]
+    else:
+        name = environ.get("PMIX_NAMESPACE", "")
+    return f"job-{crc32(os.fsencode(name)):08x}-{len(name)}" if name else ""
+
+
+def hydra_port() -> str:
+    """Hydra gives the ranks no name of their job, but each node's proxy, which is an ancestor of
+    the ranks, has the address of mpiexec among its arguments."""
+    pid = os.getppid()
+    while pid > 1:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                pid = int(file.read().rpartition(b")")[2].split()[1])
+        except OSError:
+            return ""
+        if b"--control-port" in words:
+            return os.fsdecode(words[words.index(b"--control-port") + 1])
+    return ""

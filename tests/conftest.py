@@ -1,0 +1,77 @@
+"""What tests share: the built library, plans for a mock file system, programs run under both."""
+
+import csv
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+import iez_client
+from iez_client.cli import main as iez
+
+LIBRARY = Path(iez_client.__file__).parent / "libiez_shim.so"
+COLUMNS = ("path", "stripe_count", "stripe_size", "ost_list", "pool")
+TIMEOUT_S = 60
+
+Row = Sequence[object]
+
+
+def build_plan(plan: Path, mock: Path, rows: Iterable[Row], state: str = "") -> Path:
+    """Builds a plan with `iez plan build`. `state` is the text of a mock state file."""
+    plan.parent.mkdir(parents=True, exist_ok=True)
+    table = plan.with_suffix(".csv")
+    with table.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+        csv.writer(file).writerows([COLUMNS, *rows])
+    command = ["plan", "build", "--from", str(table), "-o", str(plan), "--mock", str(mock)]
+    if state:
+        state_file = plan.with_suffix(".toml")
+        state_file.write_text(state)
+        command += ["--mock-state", str(state_file)]
+    assert iez.main(command) == 0
+    return plan
+
+
+def shim_environment(plan: Path, **extra: str) -> dict[str, str]:
+    """The environment of a process under the plan."""
+    return {**os.environ, "LD_PRELOAD": str(LIBRARY), "IEZ_PLAN": str(plan), **extra}
+
+
+@pytest.fixture(scope="session")
+def shim_library() -> Path:
+    assert LIBRARY.exists(), f"{LIBRARY} was not built"
+    return LIBRARY
+
+
+@pytest.fixture
+def mock_plan(tmp_path: Path, shim_library: Path) -> Callable[..., Path]:
+    """Makes a plan: mock_plan(mock_directory, [(path, count, size, osts, pool), …])."""
+    made = 0
+
+    def make(mock: Path, rows: Iterable[Row] = (), state: str = "") -> Path:
+        nonlocal made
+        made += 1
+        return build_plan(tmp_path / f"plan{made}" / "the.plan", mock, rows, state)
+
+    return make
+
+
+@pytest.fixture
+def run_with_shim() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a command under a plan."""
+
+    def run(
+        command: Sequence[str | Path], plan: Path, env: Mapping[str, str] | None = None, **options: object
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            list(map(str, command)),
+            env=shim_environment(plan, **(env or {})),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            **options,
+        )
+
+    return run

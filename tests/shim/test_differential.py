@@ -1,0 +1,103 @@
+"""Every case of tests/shim/cases gives the same with the library as without, whatever the plan says.
+
+To add a case, write one more CASE() in a file there.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import build_plan, shim_environment
+from differential import (
+    Case,
+    all_cases,
+    compile_case,
+    laid_out,
+    regular_files,
+    remove,
+    run_case,
+)
+
+from iez_client.cli import main as iez
+from iez_client.plan.build import empty_plan
+from iez_common.layout import read_wire
+
+OSTS = (3, 1)
+ALL_CASES = all_cases()
+# As a plan sees the same directory: the configurations of the library, each against none.
+CONFIGURATIONS = ("empty", "unplanned", "planned", "bind_now", "refused", "silent", "lustre", "off")
+PLANNED = ("planned", "bind_now")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where the cases of one session run."""
+
+    work: Path
+    plans: dict[str, Path]
+    programs: Path
+
+    def environment(self, configuration: str) -> dict[str, str]:
+        extra = {
+            "bind_now": {"LD_BIND_NOW": "1"},
+            "off": {"IEZ_DISABLE": "1"},
+        }.get(configuration, {})
+        return shim_environment(self.plans[configuration], **extra)
+
+
+@pytest.fixture(scope="module")
+def bench(shim_library: Path) -> Iterator[Bench]:
+    # Not pytest's directory: other users must be able to enter this one.
+    base = Path(tempfile.mkdtemp(prefix="iez-cases-"))
+    base.chmod(0o755)
+    mock = base / "mock"
+    work = mock / "work"
+    rows = [(f"{work}/**", len(OSTS), "1M", " ".join(map(str, OSTS)), "")]
+    plans = {name: base / "plans" / name / "the.plan" for name in CONFIGURATIONS}
+    (base / "programs").mkdir()
+    mock.mkdir()
+    build_plan(plans["unplanned"], mock, [])
+    for name in (*PLANNED, "off"):
+        build_plan(plans[name], mock, rows)
+    build_plan(plans["refused"], mock, rows, 'inject = "EINVAL"\n')
+    build_plan(plans["silent"], mock, rows, 'inject = "silent"\n')
+    plans["empty"].parent.mkdir()
+    plans["empty"].write_bytes(empty_plan())
+    # The directory is taken for Lustre, and answers the ioctl with ENOTTY.
+    table = str(plans["planned"].with_suffix(".csv"))
+    plans["lustre"].parent.mkdir()
+    command = ["plan", "build", "--from", table, "-o", str(plans["lustre"])]
+    assert iez.main([*command, "--prefix", str(mock), "--osts", "0-7"]) == 0
+    yield Bench(work, plans, base / "programs")
+    remove(work)
+    shutil.rmtree(base)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in ALL_CASES])
+def test_a_program_sees_no_difference(case: Case, bench: Bench) -> None:
+    program = compile_case(case.source, bench.programs)
+    plain = run_case(program, case.name, bench.work, os.environ)
+    assert plain.status != 2, "the program does not know the case"
+    assert not laid_out(bench.work)
+    for configuration in CONFIGURATIONS:
+        seen = run_case(program, case.name, bench.work, bench.environment(configuration))
+        assert seen == plain, configuration
+        if configuration in PLANNED:
+            assert_layouts(case, bench.work)
+        else:
+            assert not laid_out(bench.work), configuration
+
+
+def assert_layouts(case: Case, work: Path) -> None:
+    """Exactly the files that the case names carry the layout of the plan."""
+    found = laid_out(work)
+    if case.placed != ("?",):
+        assert set(found) == {name for name in regular_files(work) if case.expects_layout(name)}
+        assert bool(found) == bool(case.placed)
+    for wire in found.values():
+        (component,) = read_wire(wire).components
+        assert tuple(component.osts) == OSTS
