@@ -172,7 +172,10 @@ class SideBySide:
             self.prepare(self.mock)
 
     def run(
-        self, command: Sequence[str | Path], with_shim: bool, varying: Sequence[str] = ()
+        self,
+        command: Sequence[str | Path],
+        with_shim: bool,
+        varying: Sequence[str] = (),
     ) -> Result:
         self._clear()
         if with_shim:

@@ -3,6 +3,7 @@
 The directory has the same path in every run, so that transcripts can be compared as they are.
 """
 
+import difflib
 import fnmatch
 import os
 import re
@@ -51,6 +52,16 @@ class Seen:
     stdout: str
     stderr: str
     tree: tuple[str, ...]
+
+
+def difference(plain: Seen, seen: Seen) -> str:
+    """The lines that differ, for a failed test to show."""
+
+    def lines(one: Seen) -> list[str]:
+        return [f"status {one.status}", *one.stdout.splitlines(), *one.stderr.splitlines(), *one.tree]
+
+    found = difflib.unified_diff(lines(plain), lines(seen), "plain", "with iez", lineterm="", n=1)
+    return "\n".join(found)[:4000]
 
 
 def cases_of(source: Path) -> list[Case]:

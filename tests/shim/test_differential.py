@@ -16,6 +16,7 @@ from differential import (
     Case,
     all_cases,
     compile_case,
+    difference,
     laid_out,
     regular_files,
     remove,
@@ -85,7 +86,7 @@ def test_a_program_sees_no_difference(case: Case, bench: Bench) -> None:
     assert not laid_out(bench.work)
     for configuration in CONFIGURATIONS:
         seen = run_case(program, case.name, bench.work, bench.environment(configuration))
-        assert seen == plain, configuration
+        assert seen == plain, f"{configuration}:\n{difference(plain, seen)}"
         if configuration in PLANNED:
             assert_layouts(case, bench.work)
         else:

@@ -84,14 +84,16 @@ static FILE *say_file(const char *call, FILE *file) {
 /* Opens, says, closes: for calls that only matter for themselves. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
-        int fd_ = FD(call);                                                                        \
+        errno = 1234;                                                                              \
+        int fd_ = say_fd(#call, (call));                                                           \
         if (fd_ >= 0)                                                                              \
             close(fd_);                                                                            \
     } while (0)
 
 #define TRY_FILE(call)                                                                             \
     do {                                                                                           \
-        FILE *file_ = FILEP(call);                                                                 \
+        errno = 1234;                                                                              \
+        FILE *file_ = say_file(#call, (call));                                                     \
         if (file_)                                                                                 \
             fclose(file_);                                                                         \
     } while (0)

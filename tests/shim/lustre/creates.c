@@ -15,8 +15,8 @@ static void report(const char *name, int fd) {
     ssize_t wrote = fd < 0 ? -1 : write(fd, "data", 4);
     int write_error = wrote < 0 ? errno : 0;
     fstat(fd, &st);
-    printf("%s fd=%d errno=%d flags=%x wrote=%zd/%d mode=%o size=%ld\n", name, fd, fd < 0 ? error : 0,
-           flags, wrote, write_error, st.st_mode, (long)st.st_size);
+    printf("%s fd=%d errno=%d flags=%x wrote=%zd/%d mode=%o size=%ld\n", name, fd,
+           fd < 0 ? error : 0, flags, wrote, write_error, st.st_mode, (long)st.st_size);
 }
 
 static void create(const char *name, int flags, mode_t mode) {

@@ -54,9 +54,13 @@ static long stored(int fd, void *buffer, long room) {
     return kernel(SYS_fgetxattr, fd, (long)STORED, (long)buffer, room, 0, 0);
 }
 
-static int is_regular(int fd) {
+static mode_t mode_of(int fd) {
     struct stat st;
-    return kernel(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) == 0 && S_ISREG(st.st_mode);
+    return kernel(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) == 0 ? st.st_mode : 0;
+}
+
+static int is_regular(int fd) {
+    return S_ISREG(mode_of(fd));
 }
 
 /* A plain open for writing gives a file without a layout the default one. */
@@ -111,7 +115,6 @@ static long as_read(const unsigned char *wire, long bytes, unsigned char *out) {
 
 static long set_stripe(int fd, unsigned char *wire) {
     static __thread unsigned char answer[65536];
-    struct stat st;
     const char *forced = getenv("FAKE_LUSTRE");
     long bytes = request_bytes(wire);
     log_call("setstripe", (unsigned long)bytes);
@@ -123,8 +126,7 @@ static long set_stripe(int fd, unsigned char *wire) {
         return -atol(forced);
     if (bytes < 0)
         return bytes;
-    if (kernel(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) == 0 && !(st.st_mode & S_IWUSR) &&
-        kernel(SYS_geteuid, 0, 0, 0, 0, 0, 0) != 0)
+    if (!(mode_of(fd) & S_IWUSR) && kernel(SYS_geteuid, 0, 0, 0, 0, 0, 0) != 0)
         return -EACCES;
     long length = as_read(wire, bytes, answer);
     long set = kernel(SYS_fsetxattr, fd, (long)STORED, (long)answer, length, 1, 0);
@@ -164,9 +166,11 @@ int open(const char *path, int flags, ...) {
     return (int)with_errno(fake_open(AT_FDCWD, path, flags, mode));
 }
 
-/* A file without a layout takes no data. */
+/* A file without a layout takes no data, unless its mode kept its owner from giving it one. */
 ssize_t write(int fd, const void *data, size_t bytes) {
-    if (is_regular(fd) && getenv("FAKE_LUSTRE_LOG") && stored(fd, NULL, 0) == -ENODATA) {
+    mode_t mode = mode_of(fd);
+    if (S_ISREG(mode) && (mode & S_IWUSR) && getenv("FAKE_LUSTRE_LOG") &&
+        stored(fd, NULL, 0) == -ENODATA) {
         errno = EBADF;
         return -1;
     }
