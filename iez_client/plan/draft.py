@@ -10,11 +10,8 @@ from iez_client.filesystems import FileSystem
 from iez_client.plan.image import add_text
 from iez_client.plan.locate import may_lie_on
 from iez_client.plan.template import Name, Segment, decode, encode, escape
-from iez_common._core import lib
 from iez_common.errors import SourceError
 from iez_common.layout import Layout
-
-TEXTS_BYTES_MAX = lib.IEZ_PLAN_NONE  # references to texts have 32 bits
 
 
 @dataclass(slots=True)
@@ -71,17 +68,17 @@ class Draft:
 
     def add_text(self, text: bytes) -> int:
         """Appends a text; the reference to it."""
-        reference = add_text(self.texts, text)
-        if len(self.texts) >= TEXTS_BYTES_MAX:
-            raise SourceError("the paths take more than 4 GiB", "use templates")
-        return reference
+        return add_text(self.texts, text)
 
     def add_path(self, path: bytes, layout_ref: int, line: int) -> None:
         if self._aliases:
             path = self._canonical(path)
         if not path.startswith(self._prefixes):
             self._note_outside(decode(path))
-        self.text_refs.append(add_text(self.texts, path))
+        try:
+            self.text_refs.append(add_text(self.texts, path))
+        except OverflowError:  # a reference has 32 bits
+            raise SourceError("the paths take more than 4 GiB", "use templates") from None
         self.layout_refs.append(layout_ref)
         self.lines.append(line)
 

@@ -1,7 +1,11 @@
 /* Look-ups in a plan, with the library's own code.
  *
- *   lookup hit|miss|template PLAN DIRECTORY   batches of random names
- *   lookup first PLAN DIRECTORY               map the plan and look one name up, print the time */
+ *   lookup hit|miss|template PLAN DIRECTORY [alone]
+ *       batches of random names; `alone`: each look-up ends before the next one begins
+ *   lookup first PLAN DIRECTORY
+ *       maps the plan, looks one name up and prints the nanoseconds */
+#include <stdbool.h>
+
 #include "batch.h"
 #include "keys.h"
 #include "plan.h"
@@ -9,73 +13,70 @@
 #define LOOKUPS 2000
 
 static struct iez_plan plan;
-static struct key keys[2]; /* in turns: what was just written would be slow to read */
+static struct key keys[2]; /* in turns: what was just written is slow to read */
+static uint32_t first_number;
+static bool planned = true;
+static bool alone;
 static uint64_t state = 88172645463325252ULL;
 static char scratch[IEZ_PATH_MAX];
-static int expected;
 
-static uint64_t loop_alone(void) {
-    uint64_t start = now_ns();
-    for (int i = 0; i < LOOKUPS; i++) {
-        key_set(&keys[i % 2], key_random(&state));
-        finish_before_next();
-    }
-    return now_ns() - start;
+static void next_key(struct key *key) {
+    uint32_t number = key_random(&state);
+    key_set(key, number);
+    key_number(key, first_number + number);
 }
 
-static uint64_t loop_with_lookup(void) {
+static uint64_t loop(bool look_up) {
     struct iez_found found;
     uint64_t start = now_ns();
     for (int i = 0; i < LOOKUPS; i++) {
         const struct key *key = &keys[1 - i % 2];
-        key_set(&keys[i % 2], key_random(&state));
-        if (iez_plan_find(&plan, key->path, key->bytes, scratch, &found) ||
-            (found.layout != NULL) != expected)
+        next_key(&keys[i % 2]);
+        if (alone)
+            finish_before_next();
+        if (look_up && (iez_plan_find(&plan, key->path, key->bytes, scratch, &found) ||
+                        (found.layout != NULL) != planned))
             give_up("a look-up gave another answer than expected");
-        finish_before_next();
     }
     return now_ns() - start;
 }
 
 /* Nanoseconds of LOOKUPS look-ups, without the loop around them. */
 static uint64_t batch(void) {
-    uint64_t alone = loop_alone();
-    uint64_t with = loop_with_lookup();
-    return with > alone ? with - alone : 0;
+    uint64_t without = loop(false);
+    uint64_t with = loop(true);
+    return with > without ? with - without : 0;
 }
 
 static int first_use(const char *plan_path) {
     struct iez_found found;
-    key_set(&key, 123456);
     uint64_t start = now_ns();
     const char *trouble = iez_plan_map(plan_path, &plan);
     if (!trouble)
-        trouble = iez_plan_find(&plan, key.path, key.bytes, scratch, &found);
+        trouble = iez_plan_find(&plan, keys[0].path, keys[0].bytes, scratch, &found);
     uint64_t spent = now_ns() - start;
-    if (trouble || !found.layout) {
-        fprintf(stderr, "%s: %s\n", plan_path, trouble ? trouble : "a name is missing");
-        return 1;
-    }
+    if (trouble || !found.layout)
+        give_up(trouble ? trouble : "a name is missing");
     printf("%llu\n", (unsigned long long)spent);
     return 0;
 }
 
 int main(int count, char **words) {
-    if (count != 4)
+    if (count < 4)
         return 2;
-    const char *mode = words[1];
-    expected = strcmp(mode, "miss") != 0;
-    key = key_make(words[3], "ckpt_", ".h5");
-    if (strcmp(mode, "first") == 0)
+    bool is_template = strcmp(words[1], "template") == 0;
+    struct key key =
+        is_template ? key_make(words[3], "slab_", "_of_8.h5") : key_make(words[3], "ckpt_", ".h5");
+    keys[0] = keys[1] = key;
+    if (strcmp(words[1], "first") == 0)
         return first_use(words[2]);
-    if (strcmp(mode, "miss") == 0) /* begins as a template does, and ends otherwise */
-        key = key_make(words[3], "slab_", "_of_8.nc");
-    if (strcmp(mode, "template") == 0)
-        key = key_make(words[3], "slab_", "_of_8.h5");
-    const char *trouble = iez_plan_map(words[2], &plan);
-    if (trouble) {
-        fprintf(stderr, "%s: %s\n", words[2], trouble);
-        return 1;
+    if (strcmp(words[1], "miss") == 0) { /* later steps than the planned ones */
+        planned = false;
+        first_number = KEY_COUNT;
     }
+    alone = count > 4;
+    const char *trouble = iez_plan_map(words[2], &plan);
+    if (trouble)
+        give_up(trouble);
     return serve(batch);
 }

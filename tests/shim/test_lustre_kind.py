@@ -64,6 +64,14 @@ def layouts(directory: Path) -> dict[str, bytes]:
     return found
 
 
+def build_plan(plan: Path, prefix: Path, path: str) -> None:
+    """A plan for `path` on the Lustre at `prefix`, without a machine that has one."""
+    table = plan.with_suffix(".csv")
+    table.write_text(f"path,stripe_count,stripe_size,ost_list,pool\n{path},2,1M,3 1,\n")
+    words = ["--from", table, "-o", plan, "--prefix", prefix, "--osts", "0-14"]
+    subprocess.run([IEZ, "plan", "build", *words], check=True)
+
+
 def run(
     tools: Tools, where: Path, shim: bool, *arguments: str, as_user: int = 0, **env: str
 ) -> Ran:
@@ -76,14 +84,7 @@ def run(
     log.chmod(0o666)
     preload = str(tools.fake)
     if shim:
-        rows = f"path,stripe_count,stripe_size,ost_list,pool\n{where}/**,2,1M,3 1,\n"
-        plan.with_suffix(".csv").write_text(rows)
-        subprocess.run(
-            [IEZ, "plan", "build", "--from", plan.with_suffix(".csv"), "-o", plan]
-            + ["--prefix", where, "--osts", "0-14"],
-            check=True,
-            stderr=subprocess.PIPE,
-        )
+        build_plan(plan, where, f"{where}/**")
         os.chown(plan, as_user, -1)
         library = tools.fake.parent / LIBRARY.name
         preload = f"{library if library.exists() else LIBRARY}:{tools.fake}"
@@ -167,14 +168,8 @@ def test_ranks_that_create_one_file_at_once_all_get_the_planned_layout(
     for turn in range(20):
         where = tmp_path / f"turn{turn}"
         where.mkdir()
-        rows = f"path,stripe_count,stripe_size,ost_list,pool\n{where}/plain,2,1M,3 1,\n"
-        (tmp_path / "race.csv").write_text(rows)
         plan = tmp_path / f"race{turn}"
-        subprocess.run(
-            [IEZ, "plan", "build", "--from", tmp_path / "race.csv", "-o", plan]
-            + ["--prefix", where, "--osts", "0-14"],
-            check=True,
-        )
+        build_plan(plan, where, f"{where}/plain")
         env = {
             "LD_PRELOAD": f"{LIBRARY}:{tools.fake}",
             "IEZ_PLAN": str(plan),
