@@ -39,17 +39,25 @@ static bool has_private_mode(const char *mode) {
     return strpbrk(mode, ",cm") != NULL;
 }
 
+/* The flags as the shortest mode: fdopen reads fewer letters of a mode than fopen does. */
+static const char *shortest_mode(int flags) {
+    bool both = (flags & O_ACCMODE) == O_RDWR;
+    if (flags & O_APPEND)
+        return both ? "a+" : "a";
+    return both ? "w+" : "w";
+}
+
 /* Makes the stream of a file that iez_place opened. fopen allocates before it creates: where no
  * stream can be had, a file that was not there must not stay. */
-static FILE *stream_over(int fd, const struct iez_create *create, const char *mode, bool created) {
-    FILE *stream = fdopen(fd, mode);
+static FILE *stream_over(int fd, const struct iez_create *create, bool created) {
+    FILE *stream = fdopen(fd, shortest_mode(create->flags));
     if (!stream) {
         int error = errno;
         syscall(SYS_close, fd);
         if (created)
             syscall(SYS_unlinkat, AT_FDCWD, create->path, 0);
         errno = error;
-    } else if (create->flags & O_APPEND) {
+    } else if ((create->flags & (O_APPEND | O_ACCMODE)) == (O_APPEND | O_WRONLY)) {
         int saved = errno;
         lseek(fd, 0, SEEK_END); /* where fopen leaves it, should another rank have written */
         errno = saved;
@@ -68,7 +76,7 @@ static FILE *create_stream(fopen_function *real, const char *path, const char *m
     else if (decision == IEZ_PLACE)
         fd = iez_place(&create, &order, &created);
     if (fd != IEZ_PLAIN)
-        return fd < 0 ? NULL : stream_over(fd, &create, mode, created);
+        return fd < 0 ? NULL : stream_over(fd, &create, created);
     FILE *stream = real(path, mode);
     if (stream && decision == IEZ_MISS)
         iez_note_miss(&order);
@@ -93,6 +101,15 @@ IEZ_EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode) {
     return forward_fopen(iez_real.fopen64, path, mode);
 }
 
+/* freopen opens the file a second time. A umask may have made a mode that forbids it. */
+static bool can_open_again(const char *path, int flags) {
+    int plain = (flags & O_ACCMODE) | O_CLOEXEC | O_NOCTTY;
+    long fd = syscall(SYS_openat, AT_FDCWD, path, plain, 0);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return fd >= 0;
+}
+
 /* freopen cannot take a descriptor: the file is created with its layout and closed, then freopen
  * finds it there. Not for "x", which would find it there too. */
 static bool create_before(const char *path, int flags, struct iez_order *order) {
@@ -109,6 +126,10 @@ static bool create_before(const char *path, int flags, struct iez_order *order) 
     int fd = iez_place(&create, order, &created);
     if (fd >= 0)
         syscall(SYS_close, fd);
+    if (created && !can_open_again(path, flags)) {
+        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        created = false;
+    }
     errno = saved;
     return created;
 }

@@ -33,7 +33,7 @@ static void fill_in(char *xs, uint64_t number) {
 /* Where the six X are, or NULL: then libc says what is wrong with the name. */
 static char *find_xs(char *name, int suffix) {
     long bytes = iez_path_length(name);
-    if (suffix < 0 || bytes < suffix + XS)
+    if (suffix < 0 || suffix > bytes - XS)
         return NULL;
     char *xs = name + bytes - suffix - XS;
     return memcmp(xs, "XXXXXX", XS) == 0 ? xs : NULL;

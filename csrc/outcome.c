@@ -12,6 +12,7 @@
 #include "context.h"
 #include "plan.h"
 #include "process.h"
+#include "system.h"
 
 #define ATTEMPTS_MAX 8 /* at making the file: descriptors may be short now and free later */
 
@@ -57,6 +58,9 @@ static void fill(struct iez_outcome_file *file, const char *host) {
 /* Every block is allocated before it is mapped: on a full disk the mapping would kill the job. */
 static struct iez_outcome_file *map_file(int fd) {
     static const char zeros[sizeof(struct iez_outcome_file)];
+    struct stat st;
+    if (iez_sys_fstat(fd, &st) == 0 && !(st.st_mode & S_IRUSR))
+        syscall(SYS_fchmod, fd, 0600); /* the program's umask hid it from its own user */
     if (syscall(SYS_write, fd, zeros, sizeof zeros) != (long)sizeof zeros)
         return NULL;
     void *file = mmap(NULL, sizeof zeros, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -52,20 +52,15 @@ void iez_path_start(void) {
     stack_top = getauxval(AT_EXECFN);
 }
 
-/* End of the memory from `at` on that is readable for sure; 0: not known. */
-static uintptr_t known_end(uintptr_t at) {
-    if (at >= program.start && at < program.end)
-        return program.end;
+/* Whether the page of `at` is known to be readable. */
+static bool is_known(uintptr_t at) {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (at >= program.start && at < program.end)
+        return true;
     if (stack_top && here < stack_top && stack_top - here < STACK_SPAN && at >= here &&
         at < stack_top)
-        return stack_top;
-    if (heap_start && at >= heap_start) {
-        uintptr_t heap_end = (uintptr_t)sbrk(0);
-        if (at < heap_end)
-            return heap_end;
-    }
-    return 0;
+        return true;
+    return heap_start && at >= heap_start && at < (uintptr_t)sbrk(0);
 }
 
 /* Asks the kernel to read 8 bytes: it does so before it finds that the request is nonsense. */
@@ -78,12 +73,11 @@ long iez_path_length(const char *path) {
     uintptr_t start = (uintptr_t)path;
     uintptr_t at = start;
     while (at - start < IEZ_PATH_MAX) {
-        uintptr_t end = known_end(at);
-        if (!end) {
+        /* Only the first page is taken for granted: behind it a program may have put a guard. */
+        if (at != start || !is_known(at))
             if (at < PROBE_BYTES || !kernel_can_read(at))
                 return -1;
-            end = (at | (PROBE_BYTES - 1)) + 1;
-        }
+        uintptr_t end = (at | (PROBE_BYTES - 1)) + 1;
         if (end - start > IEZ_PATH_MAX)
             end = start + IEZ_PATH_MAX;
         const char *nul = memchr((const char *)at, '\0', end - at);

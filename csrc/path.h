@@ -9,8 +9,8 @@ void iez_path_start(void);
 
 /* Length of the string at `path`, or -1 where it cannot be read to its end or is too long. A bad
  * pointer is the kernel's to report (EFAULT), so memory is only touched that is known to be there:
- * the program's own segments, the heap and the main stack are known for free, the rest is asked
- * for with one system call a page. */
+ * a string that begins in the program's own segments, the heap or the main stack is known for free
+ * up to the end of its page, the rest is asked for with one system call a page. */
 long iez_path_length(const char *path);
 
 /* The absolute, lexically clean form of `path` as openat(dirfd, path) would see it, for the

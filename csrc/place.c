@@ -155,6 +155,12 @@ static void clear_async(int fd) {
         syscall(SYS_fcntl, fd, F_SETFL, flags & ~O_ASYNC);
 }
 
+static bool may_open(const struct iez_create *create) {
+    static const int rights[] = {[O_RDONLY] = R_OK, [O_WRONLY] = W_OK, [O_RDWR] = R_OK | W_OK, 0};
+    int dirfd = create->open ? AT_FDCWD : create->dirfd;
+    return syscall(SYS_faccessat, dirfd, create->path, rights[create->flags & O_ACCMODE]) == 0;
+}
+
 /* The descriptor of a plain open in place of `fd`, under the same number. The file was created by
  * this call: it is neither created nor cut again. Where the file cannot be opened a second time
  * (a umask without owner write), `fd` stays as it is. */
@@ -164,7 +170,7 @@ static int exchange(const struct iez_create *create, int fd) {
     if (second >= 0) {
         syscall(SYS_dup3, second, fd, flags & O_CLOEXEC);
         syscall(SYS_close, second);
-    } else if (errno == EMFILE || errno == ENFILE) {
+    } else if ((errno == EMFILE || errno == ENFILE) && may_open(create)) {
         syscall(SYS_close, fd);
         fd = call(create, flags);
     }
@@ -185,14 +191,25 @@ static int give_default_layout(const struct iez_create *create, int fd) {
     return fd;
 }
 
+/* Closing any descriptor of a file drops the locks that this process holds on it. Asked for an open
+ * file description, the kernel tells the process's own locks as well. */
+static bool is_locked(int fd) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return syscall(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
 static int finish(const struct iez_create *create, const struct iez_order *order, int fd,
-                  enum iez_outcome outcome) {
-    if (order->found.prefix->kind == IEZ_KIND_LOOPBACK)
+                  enum iez_outcome outcome, bool created) {
+    const uint32_t kind = order->found.prefix->kind;
+    if (kind == IEZ_KIND_LOOPBACK)
         clear_async(fd);
-    if (outcome == IEZ_REFUSED_ENOTTY && delay_flag(order))
-        fd = exchange(create, fd); /* no Lustre: O_ASYNC would stay to be seen */
-    else if (!has_layout(outcome))
-        fd = give_default_layout(create, fd);
+    if (outcome == IEZ_REFUSED_ENOTTY && delay_flag(order)) {
+        if (created || !is_locked(fd))
+            fd = exchange(create, fd); /* no Lustre: O_ASYNC would stay to be seen */
+    } else if (!has_layout(outcome)) {
+        if (created || kind != IEZ_KIND_MOCK || !is_locked(fd))
+            fd = give_default_layout(create, fd);
+    }
     note(order, outcome);
     return fd;
 }
@@ -213,7 +230,7 @@ static int place_existing(const struct iez_create *create, const struct iez_orde
     int fd = call(create, create->flags | delay_flag(order));
     if (fd < 0)
         return fd;
-    return finish(create, order, fd, set_layout(order, fd, false));
+    return finish(create, order, fd, set_layout(order, fd, false), false);
 }
 
 static int place(const struct iez_create *create, const struct iez_order *order, bool *created) {
@@ -231,7 +248,7 @@ static int place(const struct iez_create *create, const struct iez_order *order,
     int fd = call(create, create->flags | O_EXCL | delay_flag(order));
     if (fd >= 0) {
         *created = true;
-        return finish(create, order, fd, set_layout(order, fd, true));
+        return finish(create, order, fd, set_layout(order, fd, true), true);
     }
     if (errno == EEXIST && !(create->flags & O_EXCL))
         return place_existing(create, order);

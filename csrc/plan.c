@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,12 +33,18 @@ static uint64_t word(const unsigned char *at) {
 
 uint64_t iez_hash(const void *data, uint64_t bytes) {
     const unsigned char *at = data;
+    unsigned char padded[16] = {0};
     uint64_t left = bytes, hash = SALT_A;
-    for (; left >= 16; at += 16, left -= 16)
+    if (left < sizeof padded) {
+        memcpy(padded, at, left);
+        at = padded;
+        left = sizeof padded;
+    }
+    for (; left > 16; at += 16, left -= 16)
         hash = mix(word(at) ^ SALT_B, word(at + 8) ^ hash);
-    unsigned char tail[16] = {0};
-    memcpy(tail, at, left);
-    hash = mix(word(tail) ^ SALT_C, word(tail + 8) ^ hash);
+    /* The last 16 bytes, some of them perhaps once more: quicker than padding what is left. */
+    at = at + left - 16;
+    hash = mix(word(at) ^ SALT_C, word(at + 8) ^ hash);
     hash = mix(hash ^ SALT_B, bytes ^ SALT_C);
     return hash ? hash : 1; /* 0 marks an empty slot */
 }
@@ -69,7 +76,8 @@ const char *iez_plan_use(const void *base, uint64_t bytes, struct iez_plan *plan
         !section_fits(&header->choices, sizeof(struct iez_choice), bytes) ||
         !section_fits(&header->options, sizeof(uint32_t), bytes) ||
         !section_fits(&header->osts, sizeof(struct iez_ost), bytes) ||
-        !section_fits(&header->layouts, 1, bytes) || !section_fits(&header->texts, 1, bytes))
+        !section_fits(&header->layouts, 1, bytes) || !section_fits(&header->texts, 1, bytes) ||
+        !section_fits(&header->filter, sizeof(uint64_t), bytes))
         return "its header is damaged";
     *plan = (struct iez_plan){.base = base, .bytes = bytes, .header = header};
     return NULL;
@@ -167,6 +175,17 @@ static const char *canonical_path(const struct iez_plan *plan, const struct iez_
     return scratch;
 }
 
+/* False where no exact path has this hash. Most creates are in no plan, and the filter stays in the
+ * processor's caches where the hash table does not. */
+static bool may_be_planned(const struct iez_plan *plan, uint64_t hash) {
+    const struct iez_section *section = &plan->header->filter;
+    if (section->count == 0)
+        return true;
+    const uint64_t *words = (const uint64_t *)(plan->base + section->offset);
+    uint64_t bits = iez_filter_bits(hash);
+    return (words[iez_slot_of(hash, section->count)] & bits) == bits;
+}
+
 /* The layout reference of an exact path, or IEZ_PLAN_NONE. */
 static uint32_t find_exact(const struct iez_plan *plan, const char *path, uint64_t bytes) {
     uint64_t count = plan->header->slots.count;
@@ -175,6 +194,8 @@ static uint32_t find_exact(const struct iez_plan *plan, const char *path, uint64
     const struct iez_slot *slots =
         (const struct iez_slot *)(plan->base + plan->header->slots.offset);
     uint64_t hash = iez_hash(path, bytes);
+    if (!may_be_planned(plan, hash))
+        return IEZ_PLAN_NONE;
     uint64_t at = iez_slot_of(hash, count);
     for (int probe = 0; probe < PROBES_MAX && slots[at].hash; probe++) {
         if (slots[at].hash == hash)

@@ -58,4 +58,9 @@ static inline uint64_t iez_slot_of(uint64_t hash, uint64_t slot_count) {
     return (uint64_t)(((unsigned __int128)hash * slot_count) >> 64);
 }
 
+/* The bits of a hash in its word of the filter. */
+static inline uint64_t iez_filter_bits(uint64_t hash) {
+    return 1ULL << (hash & 63) | 1ULL << (hash >> 6 & 63) | 1ULL << (hash >> 12 & 63);
+}
+
 #endif

@@ -18,6 +18,13 @@ uint64_t iez_build_slots(struct iez_slot *slots, uint64_t slot_count, const unsi
     return n;
 }
 
+void iez_build_filter(uint64_t *words, uint64_t word_count, const struct iez_slot *slots,
+                      uint64_t slot_count) {
+    for (uint64_t i = 0; i < slot_count; i++)
+        if (slots[i].hash)
+            words[iez_slot_of(slots[i].hash, word_count)] |= iez_filter_bits(slots[i].hash);
+}
+
 long iez_build_unknown_ost(const struct iez_plan *plan, uint32_t *text) {
     const struct iez_slot *slots =
         (const struct iez_slot *)(plan->base + plan->header->slots.offset);

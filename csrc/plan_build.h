@@ -12,6 +12,10 @@
 uint64_t iez_build_slots(struct iez_slot *slots, uint64_t slot_count, const unsigned char *texts,
                          const uint32_t *text_refs, const uint32_t *layout_refs, uint64_t n);
 
+/* Enters all paths of the hash table into an all-zero filter; a byte a path serves well. */
+void iez_build_filter(uint64_t *words, uint64_t word_count, const struct iez_slot *slots,
+                      uint64_t slot_count);
+
 /* Checks the layout of every exact path against the live OSTs of the file system it lies on. Gives
  * -1 if all is well, -2 for a damaged plan, else the unknown OST, with its path's text in `text`.
  */

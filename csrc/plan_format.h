@@ -69,6 +69,7 @@ struct iez_plan_header {
     struct iez_section osts;     /* struct iez_ost, sorted by index within a prefix */
     struct iez_section layouts;  /* struct iez_layout records, each 8-byte aligned */
     struct iez_section texts;    /* uint16_t length, the bytes, a NUL */
+    struct iez_section filter;   /* uint64_t: what cannot be in `slots`; empty: no filter */
     uint64_t header_checksum;    /* of all bytes before it */
 };
 
@@ -90,7 +91,8 @@ struct iez_ost {
 
 /* Linear probing from slot (hash * count) >> 64. The path itself is not compared: two planned
  * paths never share a hash (the builder sees to it), and an unplanned one meets a planned hash
- * with a chance of 2^-63. */
+ * with a chance of 2^-63. The filter (a Bloom filter, a word a hash) has word (hash * count) >> 64
+ * with three bits for each path, given by the lowest 18 bits of its hash. */
 struct iez_slot {
     uint64_t hash; /* 0: empty */
     uint32_t layout;
@@ -133,7 +135,7 @@ struct iez_component {
 };
 /* cffi: end */
 
-_Static_assert(sizeof(struct iez_plan_header) == 184, "plan header");
+_Static_assert(sizeof(struct iez_plan_header) == 200, "plan header");
 _Static_assert(sizeof(struct iez_prefix) == 32, "prefix");
 _Static_assert(sizeof(struct iez_slot) == 16, "slot");
 _Static_assert(sizeof(struct iez_node) == 16, "node");

@@ -52,15 +52,15 @@ static uint64_t field_length(const struct walk *w, uint8_t edge, uint64_t at) {
     return end - at;
 }
 
-static void push(struct walk *w, uint32_t node, uint64_t at, uint64_t field_start, uint8_t fields) {
-    if (w->depth < STACK_MAX && fields <= IEZ_PLAN_FIELDS)
-        w->stack[w->depth++] = (struct frame){node, (uint16_t)at, (uint16_t)field_start, fields};
-}
-
 /* The literal child of `node` that begins with `byte`: children are sorted, literals first. */
 static uint32_t literal_child(const struct walk *w, const struct iez_node *node,
                               unsigned char byte) {
     uint32_t low = node->first_child, high = low + node->child_count;
+    /* Mostly there is just one, or they are the digits from 0 on. */
+    uint32_t guess = low + (unsigned char)(byte - w->nodes[low].first_byte);
+    if (guess < high && w->nodes[guess].first_byte == byte &&
+        w->nodes[guess].edge == IEZ_EDGE_LITERAL)
+        return guess;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         const struct iez_node *child = &w->nodes[middle];
@@ -74,28 +74,49 @@ static uint32_t literal_child(const struct walk *w, const struct iez_node *node,
     return IEZ_PLAN_NONE;
 }
 
-/* Pushes the children that match after `frame`; what is pushed last is tried first. */
-static void push_children(struct walk *w, struct frame frame) {
-    const struct iez_node *node = &w->nodes[frame.node];
-    if (node->child_count == 0 || frame.at >= w->bytes)
-        return;
-    if (node->first_child >= w->node_count || node->child_count > w->node_count - node->first_child)
-        return;
+/* Keeps the field children that match after `frame`; what is kept last is tried first. */
+static void keep_fields(struct walk *w, const struct iez_node *node, const struct frame *frame) {
     for (uint32_t i = node->first_child + node->child_count; i-- > node->first_child;) {
         if (w->nodes[i].edge == IEZ_EDGE_LITERAL)
             break;
-        uint64_t length = field_length(w, w->nodes[i].edge, frame.at);
-        if (length)
-            push(w, i, frame.at + length, frame.at, frame.fields + 1);
+        uint64_t length = field_length(w, w->nodes[i].edge, frame->at);
+        if (length && w->depth < STACK_MAX && frame->fields < IEZ_PLAN_FIELDS)
+            w->stack[w->depth++] = (struct frame){i, (uint16_t)(frame->at + length), frame->at,
+                                                  (uint8_t)(frame->fields + 1)};
     }
-    uint32_t child = literal_child(w, node, (unsigned char)w->path[frame.at]);
+}
+
+/* Goes on to the literal child that matches after `frame`, if there is one. */
+static bool follow_literal(const struct walk *w, const struct iez_node *node, struct frame *frame) {
+    const char *path = w->path + frame->at;
+    uint32_t child = literal_child(w, node, (unsigned char)*path);
     if (child == IEZ_PLAN_NONE)
-        return;
+        return false;
     uint32_t length;
     const char *text = iez_plan_text(w->plan, w->nodes[child].text, &length);
-    if (text && length && length <= w->bytes - frame.at &&
-        memcmp(text, w->path + frame.at, length) == 0)
-        push(w, child, frame.at + length, 0, frame.fields);
+    /* The first byte was compared to find the child, and is often all there is. */
+    if (!text || length - 1 >= w->bytes - frame->at ||
+        (length > 1 && memcmp(text, path, length) != 0))
+        return false;
+    frame->node = child;
+    frame->at = (uint16_t)(frame->at + length);
+    return true;
+}
+
+/* Goes on behind `frame`, or back to what was kept. */
+static bool step(struct walk *w, struct frame *frame) {
+    const struct iez_node *node = &w->nodes[frame->node];
+    if (frame->at < w->bytes && node->child_count > 0 && node->first_child < w->node_count &&
+        node->child_count <= w->node_count - node->first_child) {
+        keep_fields(w, node, frame);
+        if (follow_literal(w, node, frame))
+            return true;
+    }
+    if (w->depth == 0)
+        return false;
+    *frame = w->stack[--w->depth];
+    w->field_starts[frame->fields - 1] = frame->field_start;
+    return true;
 }
 
 static uint64_t field_value(const struct walk *w, uint32_t field) {
@@ -106,10 +127,10 @@ static uint64_t field_value(const struct walk *w, uint32_t field) {
     return value;
 }
 
-static uint32_t choose(const struct walk *w, struct frame frame, uint32_t *template_text) {
+static uint32_t choose(const struct walk *w, const struct frame *frame, uint32_t *template_text) {
     const struct iez_section *choices = &w->plan->header->choices;
     const struct iez_section *options = &w->plan->header->options;
-    uint32_t number = w->nodes[frame.node].choice;
+    uint32_t number = w->nodes[frame->node].choice;
     if (number >= choices->count)
         return IEZ_PLAN_NONE;
     const struct iez_choice *choice =
@@ -117,7 +138,7 @@ static uint32_t choose(const struct walk *w, struct frame frame, uint32_t *templ
     uint64_t pick = 0;
     if (choice->option_count == 0)
         return IEZ_PLAN_NONE;
-    if (choice->option_count > 1 && choice->field < frame.fields) {
+    if (choice->option_count > 1 && choice->field < frame->fields) {
         int64_t steps = (int64_t)(field_value(w, choice->field) - choice->first_value);
         int64_t rest = steps % (int64_t)choice->option_count;
         pick = (uint64_t)(rest < 0 ? rest + choice->option_count : rest);
@@ -139,15 +160,12 @@ uint32_t iez_template_find(const struct iez_plan *plan, const char *path, uint64
     w.depth = 0;
     if (w.node_count == 0 || bytes > IEZ_PATH_MAX)
         return IEZ_PLAN_NONE;
-    push(&w, 0, 0, 0, 0);
-    for (int step = 0; w.depth > 0 && step < STEPS_MAX; step++) {
-        struct frame frame = w.stack[--w.depth];
-        const struct iez_node *node = &w.nodes[frame.node];
-        if (node->edge != IEZ_EDGE_LITERAL && frame.fields > 0)
-            w.field_starts[frame.fields - 1] = frame.field_start;
-        if (frame.at == bytes && node->choice != IEZ_PLAN_NONE)
-            return choose(&w, frame, template_text);
-        push_children(&w, frame);
+    struct frame frame = {0};
+    for (int steps = 0; steps < STEPS_MAX; steps++) {
+        if (frame.at == bytes && w.nodes[frame.node].choice != IEZ_PLAN_NONE)
+            return choose(&w, &frame, template_text);
+        if (!step(&w, &frame))
+            break;
     }
     return IEZ_PLAN_NONE;
 }

@@ -21,6 +21,7 @@ BOOT = (
     "runpy.run_module('iez_client.cli.job', run_name='__main__', alter_sys=True)"
 )
 FINISH_LIMIT_S = 60.0
+FORGOTTEN_S = 60 * 86400.0
 TICK_S = 0.1
 LOOK_EVERY_S = 0.5
 
@@ -70,7 +71,8 @@ def run(
 
 
 def complain(text: str) -> None:
-    os.write(2, f"iez: {text}\n".encode())
+    with suppress(OSError):  # closed: there is nobody to tell
+        os.write(2, f"iez: {text}\n".encode())
 
 
 class Plan:
@@ -83,6 +85,7 @@ class Plan:
         self.source = settings.get("--plan", "")
         self.seen = self.identity()
         self.pid = 0
+        self.failed = False
         self.next_look_s = 0.0
 
     def make(self, limit_s: float, interrupted: Callable[[], int]) -> bool:
@@ -97,10 +100,12 @@ class Plan:
 
     def look(self, now_s: float) -> None:
         """Starts a helper if need be and does not wait for it; called every second or more."""
-        if self.pid and os.waitpid(self.pid, os.WNOHANG)[0]:
-            self.pid = 0
-        if self.pid or now_s < self.next_look_s:
-            return
+        if self.pid:
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            self.pid = 0 if done else self.pid
+            self.failed = self.failed or status != 0
+        if self.pid or self.failed or now_s < self.next_look_s:
+            return  # a second failure would be a second line
         self.next_look_s = now_s + LOOK_EVERY_S
         identity = self.identity()
         if identity and identity != self.seen:
@@ -129,8 +134,17 @@ def make_empty_plan(package: str, run_dir: str, kept: str, limit_s: float) -> bo
 
 def report(package: str, run_dir: str) -> None:
     """The summary line, where any process met a file that is watched."""
+    sweep(os.path.dirname(run_dir), time.time() - FORGOTTEN_S)
     if any(name.endswith(".outcome") for name in os.listdir(run_dir)):
         run(package, ["finish", run_dir], FINISH_LIMIT_S, None)
+
+
+def sweep(runs: str, before_s: float) -> None:
+    """Removes the directories of runs whose iez-run was killed, once no job can be that old."""
+    for entry in os.scandir(runs):
+        with suppress(OSError):
+            if entry.stat(follow_symlinks=False).st_mtime < before_s:
+                remove_tree(entry.path)
 
 
 def link(library: str, run_dir: str) -> str:

@@ -38,7 +38,8 @@ def through_shell(command: list[str], error: OSError) -> list[str]:
 
 def cannot_run(name: str, error: OSError) -> int:
     line = f"iez-run: cannot run '{name}': {error.strerror}\n"
-    os.write(2, line.encode(errors="surrogateescape"))
+    with suppress(OSError):  # closed: there is nobody to tell
+        os.write(2, line.encode(errors="surrogateescape"))
     return EXIT_NOT_FOUND if error.errno == errno.ENOENT else EXIT_NOT_EXECUTABLE
 
 

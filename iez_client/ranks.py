@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from zlib import crc32
 
-POLL_S = 0.02
+PAUSE_MIN_S, PAUSE_MAX_S = 0.02, 0.5
 ROUNDS = 1000  # iez-run calls of one rank at the same time
 
 
@@ -29,11 +29,13 @@ class Group:
     def wait_for_plan(self, limit_s: float, interrupted: Callable[[], int]) -> bool:
         """False when the leading rank has failed, which it has said, or is not to be seen."""
         until_s = time.monotonic() + limit_s
-        while not os.access(f"{self.directory}/plan", os.R_OK):
-            failed = os.access(f"{self.directory}/failed", os.F_OK)
-            if failed or interrupted() or time.monotonic() > until_s:
+        pause_s = PAUSE_MIN_S
+        # A listing, as NFS may remember for half a minute that a single name is not there.
+        while "plan" not in (names := os.listdir(self.directory)):
+            if "failed" in names or interrupted() or time.monotonic() > until_s:
                 return False
-            time.sleep(POLL_S)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, PAUSE_MAX_S)
         return True
 
     def tell_failure(self) -> None:
@@ -91,15 +93,13 @@ def rank_and_size(environ: Mapping[str, str]) -> tuple[int, int]:
 
 def job_key(environ: Mapping[str, str]) -> str:
     """A name that all ranks of this job, and no other job, find."""
-    if "HYDI_CONTROL_FD" in environ:
-        name = hydra_port()
-    elif "OMPI_COMM_WORLD_RANK" in environ:
+    if "OMPI_COMM_WORLD_RANK" in environ:
         # Open MPI 4 numbers its jobs with few bits: the address of its head makes them unique.
         name = environ.get("PMIX_NAMESPACE", "") + environ.get("OMPI_MCA_orte_hnp_uri", "")
-    elif "SLURM_STEP_ID" in environ:
-        name = environ.get("SLURM_JOB_ID", "") + "." + environ["SLURM_STEP_ID"]
     else:
-        name = environ.get("PMIX_NAMESPACE", "")
+        name = hydra_port() if "PMI_RANK" in environ else ""
+        if not name and "SLURM_STEP_ID" in environ:
+            name = environ.get("SLURM_JOB_ID", "") + "." + environ["SLURM_STEP_ID"]
     return f"job-{crc32(os.fsencode(name)):08x}-{len(name)}" if name else ""
 
 

@@ -97,7 +97,7 @@ class Table:
         """The tables of `[[key]]`."""
         value = self.values.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self.trouble(key, f"is not written as [[{key}]]")
+            raise self.trouble(key, "is not a list of tables", f"write [[{key}]] above each")
         return [
             Table(self.path, self.text, item, self.error, number)
             for number, item in enumerate(value, 1)

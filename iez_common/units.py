@@ -15,15 +15,11 @@ def parse_size_bytes(text: str) -> int:
         raise ValueError(f"{text!r} is not a size such as 4M")
     number, letter = match.groups()
     unit_bytes: int = 1024 ** _LETTERS.index(letter.upper())
-    if "." not in number:
-        return int(number) * unit_bytes
-    whole, _, fraction = number.partition(".")
-    # Exact: a float would make 1.1T a size that nobody wrote.
-    parts = int(f"1{'0' * len(fraction)}")
-    scaled, rest = divmod(int(whole + fraction) * unit_bytes, parts)
-    if rest:
+    whole, point, fraction = number.partition(".")
+    if point and not letter:
         raise ValueError(f"{text!r} is not a whole number of bytes")
-    return scaled
+    # Not by a float, which cannot hold 1.1T exactly; what is left below a byte is dropped.
+    return int(whole + fraction) * unit_bytes // int(f"1{'0' * len(fraction)}")
 
 
 def format_size(size_bytes: int) -> str:

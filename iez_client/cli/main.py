@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from iez_client import __version__
 from iez_client.cli.commands import Parser
 from iez_common.errors import IezError, UsageError
 
@@ -67,7 +68,7 @@ def _run(words: list[str]) -> int:
             return int(chosen.run(chosen))
     first = words[0] if words else "--help"
     if first == "--version":
-        print(f"iez {_version()}")
+        print(f"iez {__version__}")
         return 0
     group = next((name for name in _groups() if name == first), "")
     if first in ("--help", "-h") or (group and words[1:] in ([], ["--help"], ["-h"])):
@@ -91,15 +92,6 @@ def help_text(group: str = "") -> str:
     about = "Lays the new files of a job out on the Lustre storage targets that a plan names."
     more = "`iez COMMAND --help` says more about each."
     return f"{usage}\n\n{about}\n\ncommands:\n{listing}\n\n{more}\n\n{EXAMPLE}"
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("iez")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 if __name__ == "__main__":

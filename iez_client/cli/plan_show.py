@@ -167,8 +167,8 @@ def _choice_json(plan: "Plan", choice: "Choice") -> dict[str, object]:
     layouts = [layout_json(plan.layout(reference)) for reference in choice.options]
     if len(layouts) == 1:
         return {"path": choice.text} | layouts[0]
-    place = parse(choice.text).numbers.index(choice.field)
-    choose = {"field": place, "first": choice.first_value}
+    before = [field for field in parse(choice.text).numbers if field < choice.field]
+    choose = {"field": len(before), "first": choice.first_value}
     return {"path": choice.text, "layouts": layouts, "choose": choose}
 
 

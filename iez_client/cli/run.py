@@ -6,7 +6,7 @@ loaded already: no argparse, subprocess, signal or typing, and plain classes for
 """
 
 # iez-run does without pathlib and contextlib: they would double its start.
-# ruff: noqa: PTH100, PTH102, PTH106, PTH108, PTH119, PTH120, SIM105
+# ruff: noqa: PTH100, PTH102, PTH106, PTH108, PTH116, PTH119, PTH120, SIM105
 
 import os
 import sys
@@ -154,8 +154,7 @@ def stays_out(options: Options) -> bool:
 
 def arrange(options: Options, signals: Signals) -> Job | None:
     """Makes the run directory with the plan, and the job's environment. None: run it plain."""
-    if not os.access(LIBRARY, os.R_OK):
-        raise FileNotFoundError(f"cannot read {LIBRARY}")
+    library = os.stat(LIBRARY)
     configured = is_configured(options)
     launched = os.path.basename(options.command[0]) in LAUNCHERS
     group = None
@@ -168,7 +167,9 @@ def arrange(options: Options, signals: Signals) -> Job | None:
     job.group = group
     job.reports = configured
     try:
-        planned = make_plan(job, options, signals)
+        # The empty plan is kept for this library, not only for this format.
+        kept = f"empty-{PLAN_VERSION}-{library.st_size:x}-{library.st_mtime_ns:x}.plan"
+        planned = make_plan(job, options, signals, kept)
         if planned:
             add_variables(job, launched)
     finally:
@@ -238,7 +239,7 @@ def make_private(path: str) -> None:
         os.mkdir(path, 0o700)
 
 
-def make_plan(job: Job, options: Options, signals: Signals) -> bool:
+def make_plan(job: Job, options: Options, signals: Signals, kept: str) -> bool:
     """Puts a plan into the run directory; False where that failed and has been told."""
     if job.group and not job.group.leads:
         return job.group.wait_for_plan(PREPARE_LIMIT_S, signals.early)
@@ -252,7 +253,7 @@ def make_plan(job: Job, options: Options, signals: Signals) -> bool:
             job.group.tell_failure()
         return planned
     # The empty plan never changes: it is made once and kept beside the run directories.
-    kept = f"{job.run_dir}/../../plans/empty-{PLAN_VERSION}.plan"
+    kept = f"{job.run_dir}/../../plans/{kept}"
     try:
         content = read_whole(kept)
     except OSError:

@@ -12,16 +12,17 @@ from iez_common.errors import SourceError
 
 def compile_draft(draft: Draft) -> Body:
     """Builds the hash table of the paths and the tree of the templates."""
-    slots = _slots(draft)
+    sieve, slots = _slots(draft)
     choices, options = _choices(draft)
     nodes = _nodes(draft)
-    return Body(slots, nodes, choices, options, draft.layouts, draft.texts)
+    return Body(sieve, slots, nodes, choices, options, draft.layouts, draft.texts)
 
 
-def _slots(draft: Draft) -> bytes:
+def _slots(draft: Draft) -> tuple[bytes, bytes]:
+    """The hash table of the paths, with the filter before it."""
     count = len(draft.text_refs)
     if count == 0:
-        return b""
+        return b"", b""
     slot_count = count + count // 2 + 1
     slots = ffi.new("struct iez_slot[]", slot_count)
     taken = lib.iez_build_slots(
@@ -34,7 +35,10 @@ def _slots(draft: Draft) -> bytes:
     )
     if taken < count:
         raise _twice(draft, taken)
-    return bytes(ffi.buffer(slots))
+    word_count = count // ffi.sizeof("uint64_t") + 1  # a byte a path
+    words = ffi.new("uint64_t[]", word_count)
+    lib.iez_build_filter(words, word_count, slots, slot_count)
+    return bytes(ffi.buffer(words)), bytes(ffi.buffer(slots))
 
 
 def _twice(draft: Draft, number: int) -> SourceError:

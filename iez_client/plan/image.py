@@ -10,10 +10,11 @@ from iez_common._core import ffi, lib
 Bytes = bytes | bytearray | memoryview
 
 # Sections that mean the same wherever they lie: binding a plan copies them.
-BODY = ("slots", "nodes", "choices", "options", "layouts", "texts")
-SECTIONS = ("prefixes", "slots", "nodes", "choices", "options", "osts", "layouts", "texts")
+BODY = ("filter", "slots", "nodes", "choices", "options", "layouts", "texts")
+SECTIONS = ("prefixes", "osts", *BODY)
 ELEMENT_BYTES: dict[str, int] = {
     "prefixes": ffi.sizeof("struct iez_prefix"),
+    "filter": ffi.sizeof("uint64_t"),
     "slots": ffi.sizeof("struct iez_slot"),
     "nodes": ffi.sizeof("struct iez_node"),
     "choices": ffi.sizeof("struct iez_choice"),
@@ -29,6 +30,7 @@ HEADER_BYTES: int = ffi.sizeof("struct iez_plan_header")
 class Body:
     """What a plan says about files, without where it holds."""
 
+    filter: Bytes = b""
     slots: Bytes = b""
     nodes: Bytes = b""
     choices: Bytes = b""

@@ -138,8 +138,11 @@ class Plan:
         return bytes(layouts[at : at + head.bytes])
 
     def layout(self, layout_ref: int) -> Layout:
+        return self._layout_of(self.record(layout_ref))
+
+    def _layout_of(self, record: bytes | memoryview) -> Layout:
         try:
-            return read_record(self.record(layout_ref))
+            return read_record(record)
         except LayoutError as error:
             raise self._damaged(error.message) from None
 
@@ -162,7 +165,7 @@ class Plan:
         layout = None
         if found.layout != ffi.NULL:
             record = ffi.buffer(found.layout, found.layout_bytes)
-            layout = read_record(memoryview(record))
+            layout = self._layout_of(memoryview(record))
         template = ""
         if found.template_text != lib.IEZ_PLAN_NONE:
             template = decode(self.text(found.template_text))

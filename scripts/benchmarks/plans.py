@@ -9,15 +9,15 @@ RUNS = 10_000
 COMMAND = Path(sys.executable).with_name("iez")
 
 
-def write_plan(directory: Path, plan: Path) -> None:
+def write_plan(directory: Path, plan: Path, paths: int = PATHS, runs: int = RUNS) -> None:
     """Builds the plan with the product's own command. `directory` is its mock file system."""
     directory.mkdir(exist_ok=True)
     source = plan.with_suffix(".csv")
     with source.open("w") as file:
         file.write("path,stripe_count,stripe_size,ost_list,pool\n")
-        for number in range(PATHS):
+        for number in range(paths):
             file.write(f"{path(directory, number)},4,4M,0 1 2 3,\n")
-        for run in range(RUNS):
+        for run in range(runs):
             file.write(f"{directory}/user/run{run:04}/out/slab_#_of_#.h5,2,1M,4 5,\n")
     command = [COMMAND, "plan", "build", "--from", source, "-o", plan, "--mock", directory]
     subprocess.run(command, check=True, stdout=sys.stderr)

@@ -12,7 +12,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,6 +100,8 @@ def describe(path: Path, varying: bool) -> Entry:
         return Entry(kind, mode, status.st_nlink, 0, str(status.st_rdev))
     if varying:
         return Entry(kind, mode, status.st_nlink)
+    if not os.access(path, os.R_OK):
+        path.chmod(0o600)
     with path.open("rb") as file:
         content = hashlib.file_digest(file, "sha256").hexdigest()
         holes = data_extents(file.fileno(), status.st_size)
@@ -137,7 +139,7 @@ class SideBySide:
     env: dict[str, str] = field(default_factory=dict)  # for both sides
     preload_before: Sequence[Path | str] = ()  # on both sides, ahead of the library
     preload_after: Sequence[Path | str] = ()  # on both sides, behind the library
-    prepare: Callable[[Path], None] | None = None  # fills the directory before each run
+    by_iez_run: bool = False  # instead of setting the variables by hand
     timeout_s: int = 120
 
     @property
@@ -149,17 +151,19 @@ class SideBySide:
         return self.home / "plan" / "plan"
 
     def _environment(self, with_shim: bool) -> dict[str, str]:
-        preload = [*self.preload_before, *([SHIM] if with_shim else []), *self.preload_after]
+        by_hand = with_shim and not self.by_iez_run
+        preload = [*self.preload_before, *([SHIM] if by_hand else []), *self.preload_after]
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.mock / "home"),
             "TMPDIR": str(self.mock / "tmp"),
+            "XDG_STATE_HOME": str(self.home / "state"),
             "LC_ALL": "C.UTF-8",
             "TZ": "UTC",
             "LD_PRELOAD": ":".join(map(str, preload)),
             **self.env,
         }
-        if with_shim:
+        if by_hand:
             env["IEZ_PLAN"] = str(self.plan)
         return {name: value for name, value in env.items() if value}
 
@@ -168,8 +172,6 @@ class SideBySide:
         shutil.rmtree(self.plan.parent, ignore_errors=True)
         for folder in (self.plan.parent, self.mock / "home", self.mock / "tmp"):
             folder.mkdir(parents=True)
-        if self.prepare:
-            self.prepare(self.mock)
 
     def run(
         self,
@@ -180,6 +182,8 @@ class SideBySide:
         self._clear()
         if with_shim:
             write_plan(self.mock, self.plan)
+        if with_shim and self.by_iez_run:
+            command = [IEZ_RUN, "-q", "--mock", self.mock, "--plan", self.plan, *command]
         done = subprocess.run(
             command,
             cwd=self.mock,

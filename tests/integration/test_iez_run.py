@@ -144,7 +144,7 @@ def test_hangup_that_nohup_ignores_does_not_reach_the_job(env: dict[str, str]) -
     assert job.returncode == 0
 
 
-class started:  # noqa: N801 - reads as a word
+class started:
     """A command with a session of its own, ended with the test whatever happens."""
 
     def __init__(self, env: dict[str, str], *command: str) -> None:
@@ -320,7 +320,12 @@ def test_wrong_command_line_is_one_line_and_125(run: Callable, words: list[str],
 
 def test_command_that_cannot_be_run_gives_what_env_gives(run: Callable, tmp_path: Path) -> None:
     (tmp_path / "plain-file").touch()
-    for command in ("no-such-command", "/no/such/path", str(tmp_path), str(tmp_path / "plain-file")):
+    for command in (
+        "no-such-command",
+        "/no/such/path",
+        str(tmp_path),
+        str(tmp_path / "plain-file"),
+    ):
         like = subprocess.run(["env", command], capture_output=True, text=True)
         done = run(command)
         assert done.returncode == like.returncode

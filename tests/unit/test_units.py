@@ -22,6 +22,7 @@ from iez_common.units import format_indices, format_size, parse_indices, parse_s
         ("1.5G", 3 << 29),
         ("2T", 2 << 40),
         ("0.5K", 512),
+        ("1.1T", 1209462790553),
     ],
 )
 def test_sizes_are_powers_of_1024(text: str, size_bytes: int) -> None:

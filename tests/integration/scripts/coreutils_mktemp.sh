@@ -1,4 +1,4 @@
-# Temporary names: each form is created, its shape checked, and moved to a name that can be compared.
+# Temporary names: each form is created, its shape checked, then moved to a name to compare.
 keep() { # keep NAME PATTERN TARGET
     case $1 in
         $2) echo "$3: $2 $(stat -c '%a %s %F' "$1")" && mv "$1" "$3" ;;

@@ -18,7 +18,7 @@ w
 w another
 q
 END
-vim -u NONE -es -c 'set nocompatible backup writebackup' -c '%s/8/eight/' -c 'w' -c 'w! copy' -c 'q' numbers
+vim -u NONE -es -c 'set nocp backup writebackup' -c '%s/8/eight/' -c w -c 'w! copy' -c q numbers
 vim -u NONE -es -c 'set backupcopy=yes nobackup' -c '1d' -c 'wq' copy
 diff -u --label old --label new kept numbers >change.patch || true
 cp kept patched && patch -s -b patched change.patch
@@ -33,4 +33,6 @@ echo garbage >>kept && patch -s -f kept <<'END' || echo "rejected: $?"
 +at all
  2
 END
-for i in {1..30}; do echo "$i" >chain.tmp && mv chain.tmp chain && ln -f chain "chain.$((i % 3))"; done
+for i in {1..30}; do
+    echo "$i" >chain.tmp && mv chain.tmp chain && ln -f chain "chain.$((i % 3))"
+done

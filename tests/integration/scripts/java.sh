@@ -16,16 +16,19 @@ class Main {
         try (RandomAccessFile file = new RandomAccessFile("random", "rw")) {
             file.seek(1 << 20); file.writeInt(42);
         }
-        System.out.println(new File("made").createNewFile() + " " + new File("made").createNewFile());
+        File made = new File("made");
+        System.out.println(made.createNewFile() + " " + made.createNewFile());
         Path path = Path.of("new");
         Files.writeString(path, "text", CREATE_NEW, WRITE);
         try { Files.writeString(path, "text", CREATE_NEW, WRITE); }
-        catch (FileAlreadyExistsException error) { System.out.println("exists: " + error.getMessage()); }
+        catch (FileAlreadyExistsException error) { System.out.println(error); }
         try { Files.writeString(Path.of("missing/x"), "text"); }
-        catch (NoSuchFileException error) { System.out.println("missing: " + error.getMessage()); }
+        catch (NoSuchFileException error) { System.out.println(error); }
         Files.writeString(path, "appended", CREATE, APPEND);
-        var mode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-r-----"));
-        try (var channel = Files.newByteChannel(Path.of("mode"), EnumSet.of(CREATE_NEW, WRITE, SPARSE), mode)) {
+        var bits = PosixFilePermissions.fromString("rw-r-----");
+        var mode = PosixFilePermissions.asFileAttribute(bits);
+        var options = EnumSet.of(CREATE_NEW, WRITE, SPARSE);
+        try (var channel = Files.newByteChannel(Path.of("mode"), options, mode)) {
             channel.write(ByteBuffer.wrap(new byte[10]));
         }
         try (var channel = FileChannel.open(Path.of("gone"), CREATE, WRITE, DELETE_ON_CLOSE)) { }
@@ -37,14 +40,16 @@ class Main {
         Files.move(temp, Path.of("moved"), StandardCopyOption.ATOMIC_MOVE);
         File old = File.createTempFile("old", null, new File("home")); old.delete();
         Files.copy(path, Path.of("copied"), StandardCopyOption.COPY_ATTRIBUTES);
-        var process = new ProcessBuilder("echo", "redirected").redirectOutput(new File("process")).start();
-        System.out.println(process.waitFor());
+        var builder = new ProcessBuilder("echo", "redirected");
+        System.out.println(builder.redirectOutput(new File("process")).start().waitFor());
         List<Thread> threads = new ArrayList<>();
         int[] winners = {0};
         for (int i = 0; i < 16; i++) {
             threads.add(new Thread(() -> {
-                try { if (new File("raced").createNewFile()) synchronized (winners) { winners[0]++; } }
-                catch (IOException error) { System.out.println(error); }
+                try {
+                    if (new File("raced").createNewFile())
+                        synchronized (winners) { winners[0]++; }
+                } catch (IOException error) { System.out.println(error); }
             }));
         }
         for (Thread thread : threads) thread.start();

@@ -28,4 +28,4 @@ tar -xf plain.tar -C from_sparse.tar --unlink-first tree/numbers
 tar -xOf plain.tar tree/group >to_stdout
 tar -cf - tree | (mkdir piped && cd piped && tar -xf -)
 (umask 027 && mkdir with_umask && tar -xf plain.tar -C with_umask)
-tar -df sparse.tar
+tar -cf own.tar tree && tar -df own.tar && rm own.tar

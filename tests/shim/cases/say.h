@@ -48,7 +48,7 @@ __attribute__((unused, format(printf, 1, 2))) static void say(const char *format
 }
 
 /* Result, errno, flags and stat of a call that gave a descriptor. */
-static int say_fd(const char *call, int fd) {
+__attribute__((unused)) static int say_fd(const char *call, int fd) {
     int error = errno;
     struct stat st;
     if (fd < 0)
@@ -61,7 +61,7 @@ static int say_fd(const char *call, int fd) {
     return fd;
 }
 
-static FILE *say_file(const char *call, FILE *file) {
+__attribute__((unused)) static FILE *say_file(const char *call, FILE *file) {
     int error = errno;
     if (file)
         say_fd(call, fileno(file));

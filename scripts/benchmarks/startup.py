@@ -1,0 +1,79 @@
+"""Startup: what iez-run adds to a job's start, and what the library adds to a process's."""
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import plans
+from bench import BIN, LIBRARY, compile_program, note, report, workspace
+from syscalls import file_system_calls
+from workers import pin
+
+PYTHON = [sys.executable, "-c", "pass"]
+IEZ_RUN = [BIN / "iez-run", "true"]
+ROUNDS = 60
+SPAWNS = 600
+
+
+def main() -> None:
+    with workspace() as work:
+        # A state directory of its own: the first run there makes what later ones find.
+        os.environ["IEZ_STATE_DIR"] = str(work / "state")
+        for _ in range(2):
+            subprocess.run(IEZ_RUN, check=True)
+            subprocess.run(PYTHON, check=True)
+        file_system()
+        cpu()
+        preload(work)
+
+
+def file_system() -> None:
+    note("file-system calls")
+    ours, python = file_system_calls(IEZ_RUN), file_system_calls(PYTHON)
+    report("startup.iez_run_fs_calls", ours, "calls")
+    report("startup.python_fs_calls", python, "calls")
+    report("startup.fs_calls_ratio", ours / python, "ratio")
+
+
+def cpu() -> None:
+    """Time of the processor in user and system mode, children included."""
+    note("processor time")
+    pairs = []
+    for number in range(ROUNDS):
+        if number % 2:
+            python, ours = cpu_s(PYTHON), cpu_s(IEZ_RUN)
+        else:
+            ours, python = cpu_s(IEZ_RUN), cpu_s(PYTHON)
+        pairs.append((ours, python))
+    report("startup.iez_run_cpu_ms", 1000 * statistics.median(ours for ours, _ in pairs), "ms")
+    report("startup.cpu_ratio", statistics.median(ours / python for ours, python in pairs), "ratio")
+
+
+def cpu_s(command: Sequence[str | Path], environ: Mapping[str, str] = os.environ) -> float:
+    pid = os.posix_spawn(command[0], command, environ)
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        raise SystemExit(f"bench: {command[0]} failed")
+    return usage.ru_utime + usage.ru_stime
+
+
+def preload(work: Path) -> None:
+    """A program that does nothing, started with the library and without."""
+    note("starting processes")
+    plan, mock = work / "plan", work / "mock"
+    plans.write_plan(mock, plan, paths=1000, runs=10)
+    spawn = compile_program("spawn", work)
+    nothing = compile_program("nothing", work)
+    for name, program in (("preload_us", nothing), ("preload_true_us", Path("/bin/true"))):
+        command = [spawn, str(SPAWNS), LIBRARY, plan, program]
+        result = subprocess.run(command, check=True, capture_output=True, text=True, preexec_fn=pin)
+        pairs = [tuple(map(int, line.split())) for line in result.stdout.splitlines()]
+        added_ns = statistics.median(loaded - plain for plain, loaded in pairs)
+        report(f"startup.{name}", added_ns / 1000, "us")
+
+
+if __name__ == "__main__":
+    main()
