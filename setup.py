@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
-from setuptools._distutils.command.build_scripts import build_scripts
 from setuptools.command.build_ext import build_ext
+
+# After setuptools, which brings the distutils that Python 3.12 lacks.
+from distutils.command.build_scripts import build_scripts  # isort: skip
 
 SHIM = "iez_client.libiez_shim"
 SHIM_FLAGS = [
@@ -38,7 +40,7 @@ class BuildExt(build_ext):
     def get_ext_filename(self, fullname: str) -> str:
         # Asked for with and without the package's name; no Python tag in either.
         if SHIM.endswith(fullname):
-            return os.path.join(*fullname.split(".")) + ".so"
+            return fullname.replace(".", "/") + ".so"
         return super().get_ext_filename(fullname)
 
     def build_extension(self, ext: Extension) -> None:

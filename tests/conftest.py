@@ -20,7 +20,8 @@ Row = Sequence[object]
 
 def build_plan(plan: Path, mock: Path, rows: Iterable[Row], state: str = "") -> Path:
     """Builds a plan with `iez plan build`. `state` is the text of a mock state file."""
-    plan.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (plan.parent, mock):
+        folder.mkdir(parents=True, exist_ok=True)
     table = plan.with_suffix(".csv")
     with table.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         csv.writer(file).writerows([COLUMNS, *rows])
@@ -62,7 +63,10 @@ def run_with_shim() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs a command under a plan."""
 
     def run(
-        command: Sequence[str | Path], plan: Path, env: Mapping[str, str] | None = None, **options: object
+        command: Sequence[str | Path],
+        plan: Path,
+        env: Mapping[str, str] | None = None,
+        **options: object,
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             list(map(str, command)),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KEY_COUNT 1000000U
 
@@ -51,6 +52,12 @@ static inline void key_number(struct key *key, uint32_t number) {
 static inline void key_set(struct key *key, uint32_t number) {
     memcpy(key->path + key->run_at + 1, key_three_digits[number / 1000], 3);
     key_number(key, number);
+}
+
+/* Another one in each process: names that another one just looked up would still be in the cache.
+ */
+static inline uint64_t key_seed(void) {
+    return (uint64_t)getpid() * 0x9e3779b97f4a7c15ULL;
 }
 
 /* Numbers below KEY_COUNT without a pattern (xorshift). */

@@ -1,7 +1,7 @@
 /* Look-ups in a plan, with the library's own code.
  *
- *   lookup hit|miss|template PLAN DIRECTORY
- *       batches of random names
+ *   lookup hit|warm|miss|template PLAN DIRECTORY
+ *       batches of random names; `warm`: out of a thousand
  *   lookup memory PLAN DIRECTORY
  *       one random read of the hash table in place of each look-up: no hit can be quicker
  *   lookup first PLAN DIRECTORY
@@ -19,11 +19,14 @@ static struct key keys[2]; /* in turns: what was just written is slow to read */
 static uint32_t first_number;
 static bool planned = true;
 static bool only_memory;
-static uint64_t state = 88172645463325252ULL;
+static bool warm;
+static uint64_t state;
 static char scratch[IEZ_PATH_MAX];
 
 static void next_key(struct key *key) {
     uint32_t number = key_random(&state);
+    if (warm)
+        number -= number % 1000;
     key_set(key, number);
     key_number(key, first_number + number);
 }
@@ -89,8 +92,10 @@ int main(int count, char **words) {
         first_number = KEY_COUNT;
     }
     only_memory = strcmp(words[1], "memory") == 0;
+    warm = strcmp(words[1], "warm") == 0;
     const char *trouble = iez_plan_map(words[2], &plan);
     if (trouble)
         give_up(trouble);
+    state = key_seed();
     return serve(batch);
 }

@@ -12,7 +12,7 @@
 static MYSQL *connection;
 static MYSQL_STMT *statement;
 static struct key key;
-static uint64_t state = 88172645463325252ULL;
+static uint64_t state;
 static int stripe_count, stripe_size;
 static char ost_list[256];
 
@@ -88,5 +88,6 @@ int main(int count, char **words) {
     run("SELECT count(ost_list) FROM iez.layouts"); /* into the buffer pool */
     mysql_free_result(mysql_store_result(connection));
     prepare();
+    state = key_seed();
     return serve(batch);
 }

@@ -12,7 +12,7 @@
 static sqlite3 *database;
 static sqlite3_stmt *statement;
 static struct key key;
-static uint64_t state = 88172645463325252ULL;
+static uint64_t state;
 
 static void check(int answer, int wanted) {
     if (answer == wanted)
@@ -77,5 +77,6 @@ int main(int count, char **words) {
     run("SELECT sum(length(ost_list)) FROM layouts");
     const char *query = "SELECT stripe_count, stripe_size, ost_list FROM layouts WHERE path = ?";
     check(sqlite3_prepare_v2(database, query, -1, &statement, NULL), SQLITE_OK);
+    state = key_seed();
     return serve(batch);
 }

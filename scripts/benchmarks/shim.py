@@ -77,7 +77,7 @@ def counts(calls: Path, environ: dict[str, str], mock: Path) -> None:
 
 def lookups(lookup: Path, plan: Path, mock: Path) -> None:
     note("look-ups")
-    for name in ("hit", "miss", "template", "memory"):
+    for name in ("hit", "miss", "warm", "template", "memory"):
         report(f"plan.{name}_ns", lookup_ns([lookup, name, plan, mock]), "ns")
     first = [lookup, "first", plan, mock]
     times = [int(subprocess.run(first, check=True, capture_output=True).stdout) for _ in range(200)]
@@ -105,11 +105,10 @@ def against_databases(lookup: Path, plan: Path, mock: Path, work: Path) -> None:
 def compare(name: str, ours: Worker, command: list[str | Path]) -> None:
     with Worker(command) as other:
         times = alternate(ours, other, 100)
-    plan_ns = [mine / LOOKUPS["lookup"] for mine, _ in times]
-    other_ns = [theirs / LOOKUPS[f"lookup_{name}"] for _, theirs in times]
-    pairs = zip(plan_ns, other_ns, strict=True)
-    report(f"plan.{name}_ns", statistics.median(other_ns), "ns")
-    report(f"plan.vs_{name}", statistics.median(other / mine for mine, other in pairs), "ratio")
+    plan_ns = statistics.median(mine for mine, _ in times) / LOOKUPS["lookup"]
+    other_ns = statistics.median(theirs for _, theirs in times) / LOOKUPS[f"lookup_{name}"]
+    report(f"plan.{name}_ns", other_ns, "ns")
+    report(f"plan.vs_{name}", other_ns / plan_ns, "ratio")
 
 
 if __name__ == "__main__":

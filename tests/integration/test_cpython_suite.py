@@ -16,7 +16,7 @@ MODULES = ["test_os", "test_tempfile", "test_shutil", "test_subprocess", "test_p
 MORE_MODULES = [
     *("test_fileio", "test_io", "test_pathlib", "test_tarfile", "test_zipfile", "test_mmap"),
     *("test_mailbox", "test_dbm", "test_glob", "test_fcntl", "test_signal", "test_gzip"),
-    *("test_sqlite3", "test_logging", "test_largefile", "test_zipfile64", "test_file"),
+    *("test_logging", "test_largefile", "test_file"),
 ]
 
 
@@ -34,18 +34,26 @@ def results(folder: Path, module: str, with_shim: bool) -> tuple[dict[str, str],
     return ends, side.outcome("IEZ_PLACED")
 
 
-def compare(module: str, folder: Path) -> None:
+def differing(module: str, folder: Path) -> dict[str, tuple[str | None, str | None]]:
+    """The tests that ended otherwise with the library than without it, and how."""
     for name in ("plain", "shimmed"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(parents=True)
     with ThreadPoolExecutor(2) as pool:
-        runs = pool.map(
-            results, [folder / "plain", folder / "shimmed"], [module] * 2, [False, True]
-        )
-        (plain, _), (shimmed, placed) = runs
+        plain_run = pool.submit(results, folder / "plain", module, False)
+        shimmed_run = pool.submit(results, folder / "shimmed", module, True)
+    (plain, _), (shimmed, placed) = plain_run.result(), shimmed_run.result()
     assert plain
-    assert {name: end for name, end in shimmed.items() if plain.get(name) != end} == {}
-    assert plain.keys() == shimmed.keys()
     assert placed > 0
+    names = plain.keys() | shimmed.keys()
+    ends = {name: (plain.get(name), shimmed.get(name)) for name in names}
+    return {name: pair for name, pair in ends.items() if pair[0] != pair[1]}
+
+
+def compare(module: str, folder: Path) -> None:
+    """Some of these tests wait for fixed times: what differs must do so a second time."""
+    first = differing(module, folder / "first")
+    second = differing(module, folder / "second") if first else {}
+    assert {name: pair for name, pair in second.items() if name in first} == {}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -18,9 +18,10 @@ from iez_common._core import ffi, lib
 
 CASES = Path(__file__).parent / "cases"
 XATTR = "user.iez.lov"
-COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-U_FORTIFY_SOURCE", "-Wall", "-Wextra",
-           "-Wno-nonnull", "-Wno-format-truncation",
-           "-Werror", "-pthread"]  # fmt: skip
+COMPILE = [
+    "gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-U_FORTIFY_SOURCE", "-pthread",
+    "-Wall", "-Wextra", "-Werror", "-Wno-nonnull", "-Wno-format-truncation",
+]  # fmt: skip
 TIMEOUT_S = 60
 _CASE = re.compile(r'^CASE\((\w+),\s*((?:"[^"]*"\s*)+)\)', re.MULTILINE)
 
@@ -59,7 +60,12 @@ def difference(plain: Seen, seen: Seen) -> str:
     """The lines that differ, for a failed test to show."""
 
     def lines(one: Seen) -> list[str]:
-        return [f"status {one.status}", *one.stdout.splitlines(), *one.stderr.splitlines(), *one.tree]
+        return [
+            f"status {one.status}",
+            *one.stdout.splitlines(),
+            *one.stderr.splitlines(),
+            *one.tree,
+        ]
 
     found = difflib.unified_diff(lines(plain), lines(seen), "plain", "with iez", lineterm="", n=1)
     return "\n".join(found)[:4000]

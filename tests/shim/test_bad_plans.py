@@ -1,4 +1,4 @@
-"""Plans that cannot be used: one line on standard error, and the job runs as without the library."""
+"""Plans that cannot be used: one line on standard error, and the job runs plain."""
 
 import os
 import subprocess
@@ -14,6 +14,7 @@ from iez_client.plan.build import empty_plan
 from iez_common._core import lib
 
 MakePlan = Callable[..., Path]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 CASE = "open_creates_and_opens_again"
 
 
@@ -140,13 +141,10 @@ def test_a_damaged_layout_record_is_met_later(program: Path, work: Path, plan: P
     assert len(seen.stderr.splitlines()) <= 1
 
 
-def test_a_job_of_many_processes_speaks_once(work: Path, plan: Path) -> None:
+def test_a_job_of_many_processes_speaks_once(work: Path, plan: Path, run_with_shim: Run) -> None:
     cut(plan, -1)
     script = "for i in $(seq 20); do sh -c 'echo x > f'$i & done; wait"
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=work, env=shim_environment(plan), capture_output=True, text=True,
-        timeout=60, check=True,
-    )  # fmt: skip
+    done = run_with_shim(["sh", "-c", script], plan, cwd=work)
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert len(list(work.iterdir())) == 20
 
@@ -211,22 +209,23 @@ def test_without_a_plan_nothing_is_said(
     assert run_case(program, CASE, work, environ) == plain
 
 
-def test_trouble_is_not_written_into_a_data_file(work: Path, plan: Path) -> None:
+def test_trouble_is_not_written_into_a_data_file(
+    work: Path, plan: Path, run_with_shim: Run
+) -> None:
     """Descriptor 2 is another file by the time that the damaged entry is met."""
     patch_plan(plan, lambda image, header: setattr(header.texts, "count", 0))
     script = "exec 2> data; echo own >&2; echo x > new"
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=work, env=shim_environment(plan), capture_output=True, text=True,
-        timeout=60, check=True,
-    )  # fmt: skip
+    done = run_with_shim(["sh", "-c", script], plan, cwd=work)
+    assert (done.returncode, done.stderr) == (0, "")
     assert (work / "data").read_text() == "own\n"
-    assert done.stderr == ""
-    closed = "exec 2>&-; echo x > first; echo y > second"
-    subprocess.run(["sh", "-c", closed], cwd=work, env=shim_environment(plan), check=True)
+    done = run_with_shim(["sh", "-c", "exec 2>&-; echo x > first; echo y > second"], plan, cwd=work)
+    assert done.returncode == 0
     assert (work / "first").read_text() == "x\n"
 
 
-def test_standard_error_that_is_closed_from_the_start(program: Path, work: Path, plan: Path) -> None:
+def test_standard_error_that_is_closed_from_the_start(
+    program: Path, work: Path, plan: Path
+) -> None:
     """The plan is broken and descriptor 2 free: the first file of the program becomes 2."""
     cut(plan, 50)
     command = f"exec 2>&-; exec {program} {CASE}"
@@ -234,9 +233,39 @@ def test_standard_error_that_is_closed_from_the_start(program: Path, work: Path,
     for environ in (dict(os.environ), shim_environment(plan)):
         for file in work.iterdir():
             file.unlink()
-        shell = ["env", "-i", "sh", "-c", f"{command}"]
-        preload = [f"{key}={environ[key]}" for key in ("LD_PRELOAD", "IEZ_PLAN") if key in environ]
-        shell[2:2] = preload
-        done = subprocess.run(shell, cwd=work, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=work, env=environ, capture_output=True, text=True, check=True
+        )
         outputs.append((done.stdout, {f.name: f.read_bytes() for f in work.iterdir()}))
     assert outputs[0] == outputs[1]
+
+
+def grow(plan: Path, to_bytes: int) -> None:
+    """As large as a plan of a million files, without the files."""
+    set_header(plan, file_bytes=to_bytes)
+    os.truncate(plan, to_bytes)
+
+
+@pytest.mark.parametrize("plan_mib", [1, 100])
+def test_little_address_space_and_a_large_plan(
+    plan_mib: int, program: Path, work: Path, plan: Path
+) -> None:
+    grow(plan, plan_mib << 20)
+    limited = ["prlimit", f"--as={256 << 20}", program, CASE]
+    done = subprocess.run(limited, cwd=work, env=shim_environment(plan), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert XATTR in os.listxattr(work / "new")
+
+
+def test_a_plan_that_does_not_fit(program: Path, work: Path, plan: Path) -> None:
+    grow(plan, 300 << 20)
+    plain = run_case(program, CASE, work, os.environ)
+    for file in work.iterdir():
+        file.unlink()
+    limited = ["prlimit", f"--as={256 << 20}", program, CASE]
+    done = subprocess.run(
+        limited, cwd=work, env=shim_environment(plan), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    assert len(done.stderr.splitlines()) == 1
+    assert XATTR not in os.listxattr(work / "new")

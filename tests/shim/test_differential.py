@@ -1,4 +1,4 @@
-"""Every case of tests/shim/cases gives the same with the library as without, whatever the plan says.
+"""Every case of tests/shim/cases gives the same with the library as without.
 
 To add a case, write one more CASE() in a file there.
 """
@@ -33,10 +33,11 @@ from iez_common.layout import read_wire
 OSTS = (3, 1)
 # As a plan sees the same directory: the configurations of the library, each against none.
 CONFIGURATIONS = ("empty", "unplanned", "planned", "bind_now", "refused", "silent", "lustre", "off")
-PLANNED = ("planned", "bind_now")
+PLANNED = ("planned", "bind_now", "long")
 # Cases that take long are run in the others only by scripts/test --full.
 HEAVY = ("races", "signals", "temporaries-names", "temporaries-threads")
 LIGHT = ("planned", "refused")
+LONG = ("long",)
 # Where there is no Lustre after all, F_GETFL shows O_ASYNC for files that were there before and for
 # those that cannot be opened a second time. It means nothing for a regular file.
 FLAGS_SEEN = re.compile(r"flags (0[0-7]+)")
@@ -54,6 +55,7 @@ class Bench:
         extra = {
             "bind_now": {"LD_BIND_NOW": "1"},
             "off": {"IEZ_DISABLE": "1"},
+            "long": {"CASE_ROUNDS": "900"},
         }.get(configuration, {})
         return shim_environment(self.plans[configuration], **extra)
 
@@ -66,7 +68,7 @@ def bench(shim_library: Path) -> Iterator[Bench]:
     mock = base / "mock"
     work = mock / "work"
     rows = [(f"{work}/**", len(OSTS), "1M", " ".join(map(str, OSTS)), "")]
-    plans = {name: base / "plans" / name / "the.plan" for name in CONFIGURATIONS}
+    plans = {name: base / "plans" / name / "the.plan" for name in (*CONFIGURATIONS, *LONG)}
     (base / "programs").mkdir()
     mock.mkdir()
     build_plan(plans["unplanned"], mock, [])
@@ -94,6 +96,8 @@ def _parameters() -> Iterator[object]:
             yield pytest.param(case, LIGHT, id=case.id)
             rest = tuple(c for c in CONFIGURATIONS if c not in LIGHT)
             yield pytest.param(case, rest, id=f"{case.id}-rest", marks=pytest.mark.full)
+            if case.source.stem == "races":
+                yield pytest.param(case, LONG, id=f"{case.id}-long", marks=pytest.mark.full)
         else:
             yield pytest.param(case, CONFIGURATIONS, id=case.id)
 

@@ -40,7 +40,9 @@ def test_another_preloaded_library_sees_no_difference(
     work = tmp_path / "mock" / "work"
     work.mkdir(parents=True)
     plan = mock_plan(work.parent, [(f"{work}/**", 2, "1M", "3 1", "")])
-    both = shim_environment(plan, LD_PRELOAD=order.format(shim=shim_library, other=other), **bind_now)
+    both = shim_environment(
+        plan, LD_PRELOAD=order.format(shim=shim_library, other=other), **bind_now
+    )
     alone = {**os.environ, "LD_PRELOAD": str(other), **bind_now}
     for source, names in NAMES.items():
         program = compile_case(CASES / f"{source}.c", tmp_path)

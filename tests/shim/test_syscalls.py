@@ -96,9 +96,7 @@ def test_a_create_that_is_not_planned_makes_one_call(
     assert calls == [one, one, one, ["getcwd", *one], ["readlinkat", *one], one]
 
 
-def test_a_create_elsewhere_makes_one_call(
-    program: Path, tmp_path: Path, mock_plan: Build
-) -> None:
+def test_a_create_elsewhere_makes_one_call(program: Path, tmp_path: Path, mock_plan: Build) -> None:
     watched, work = tmp_path / "mock", tmp_path / "elsewhere"
     watched.mkdir()
     work.mkdir()

@@ -12,8 +12,8 @@ static void before_all(int argc, char **argv, char **environment) {
     unlink(name);
     TRY(open(hidden(NULL), O_CREAT | O_RDWR, 0644));
 }
-__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **, char **) =
-    before_all;
+__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
+                                                                              char **) = before_all;
 
 __attribute__((constructor)) static void construct(void) {
     TRY(open("in-constructor", O_CREAT | O_RDWR, 0644));
@@ -53,7 +53,8 @@ static void *thread(void *key) {
 }
 
 /* What ran before the library's own constructor is created plainly. */
-CASE(from_the_first_to_the_last_moment, "in-constructor* in-destructor* in-atexit* in-thread-end in-main") {
+CASE(from_the_first_to_the_last_moment,
+     "in-constructor* in-destructor* in-atexit* in-thread-end in-main") {
     pthread_key_t key;
     pthread_t one;
     pthread_key_create(&key, at_thread_end);

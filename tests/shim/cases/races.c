@@ -4,14 +4,22 @@
 
 #include "say.h"
 
-enum { THREADS = 4, PROCESSES = 8, ROUNDS = 60 };
+enum { THREADS = 4, PROCESSES = 8, ROUNDS_MAX = 1000 };
+
+static int rounds = 60;
+
+__attribute__((constructor)) static void read_rounds(void) {
+    const char *asked = getenv("CASE_ROUNDS");
+    if (asked)
+        rounds = atoi(asked);
+}
 
 static pthread_barrier_t barrier;
-static _Atomic int winners[ROUNDS], losers[ROUNDS], others;
+static _Atomic int winners[ROUNDS_MAX], losers[ROUNDS_MAX], others;
 
 static void *race_exclusive(void *unused) {
     char name[32];
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         snprintf(name, sizeof name, "round%d", round);
         pthread_barrier_wait(&barrier);
         int fd = open(name, O_CREAT | O_EXCL | O_RDWR, 0644);
@@ -37,7 +45,7 @@ static void run_threads(int count, void *(*run)(void *)) {
 
 CASE(threads_race_for_an_exclusive_create, "round*") {
     run_threads(THREADS, race_exclusive);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds; round++)
         if (winners[round] != 1 || losers[round] != THREADS - 1)
             say("round %d: %d winners, %d losers\n", round, winners[round], losers[round]);
     say("other errors: %d\n", others);
@@ -45,7 +53,7 @@ CASE(threads_race_for_an_exclusive_create, "round*") {
 
 static void *create_shared(void *number) {
     char name[32];
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         snprintf(name, sizeof name, "round%d", round);
         pthread_barrier_wait(&barrier);
         int fd = (intptr_t)number % 2 ? open(name, O_CREAT | O_RDWR, 0644)
@@ -65,7 +73,7 @@ CASE(threads_create_a_shared_file, "round*") {
 /* Processes wait for a counter, so that all of them open at the same moment. */
 static void open_together(_Atomic int *arrived, int number, int flags, _Atomic int *counts) {
     char name[32];
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         snprintf(name, sizeof name, "round%d", round);
         ++*arrived;
         while (*arrived < PROCESSES * (round + 1))
@@ -74,28 +82,29 @@ static void open_together(_Atomic int *arrived, int number, int flags, _Atomic i
         if (fd >= 0)
             counts[round]++;
         else if (errno != EEXIST || !(flags & O_EXCL))
-            counts[ROUNDS]++;
+            counts[ROUNDS_MAX]++;
         if (fd >= 0 && !flags && pwrite(fd, "x", 1, number) != 1)
-            counts[ROUNDS]++;
+            counts[ROUNDS_MAX]++;
         close(fd);
     }
 }
 
 static void race_processes(int flags, int expected) {
-    _Atomic int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    _Atomic int *shared =
+        mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < PROCESSES; i++)
         if (fork() == 0) {
-            open_together(&shared[1000], i, flags, shared);
+            open_together(&shared[ROUNDS_MAX + 1], i, flags, shared);
             _exit(0);
         }
     int status;
     while (wait(&status) > 0)
         if (status != 0)
             say("a process ended with %#x\n", status);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds; round++)
         if (shared[round] != expected)
             say("round %d: %d could open it\n", round, shared[round]);
-    say("errors: %d\n", shared[ROUNDS]);
+    say("errors: %d\n", shared[ROUNDS_MAX]);
 }
 
 CASE(processes_create_a_shared_file, "round*") {

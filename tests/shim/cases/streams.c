@@ -6,12 +6,58 @@
 #include "say.h"
 
 static const char *const modes[] = {
-    "w",    "w+",    "wb",   "w+b",    "wb+",    "we",      "wx",      "wbx",    "wx+",     "wxe",
-    "a",    "a+",    "ab",   "a+b",    "ab+",    "ae",      "ax",      "a+xe",   "r",       "r+",
-    "rb",   "rb+",   "re",   "r+x",    "wm",     "wc",      "wce",     "w+cmxe", "wbbbb+",  "wbxbe+",
-    "abb+", "wzz+q", "w\xff", "wt",    "wbbbbbb+", "abbbb+", "abbbbb+", "x",      "+w",      "",
-    "q",    "W",     "ww",   "ra",     "wr+",    "w,ccs=UTF-8", "a,ccs=UTF-8", "w+,ccs=UTF-8",
-    "r,ccs=UTF-8",   "w,ccs=none-such", "wx,ccs=UTF-8",     "wbe,ccs=UTF-8",
+    "w",
+    "w+",
+    "wb",
+    "w+b",
+    "wb+",
+    "we",
+    "wx",
+    "wbx",
+    "wx+",
+    "wxe",
+    "a",
+    "a+",
+    "ab",
+    "a+b",
+    "ab+",
+    "ae",
+    "ax",
+    "a+xe",
+    "r",
+    "r+",
+    "rb",
+    "rb+",
+    "re",
+    "r+x",
+    "wm",
+    "wc",
+    "wce",
+    "w+cmxe",
+    "wbbbb+",
+    "wbxbe+",
+    "abb+",
+    "wzz+q",
+    "w\xff",
+    "wt",
+    "wbbbbbb+",
+    "abbbb+",
+    "abbbbb+",
+    "x",
+    "+w",
+    "",
+    "q",
+    "W",
+    "ww",
+    "ra",
+    "wr+",
+    "w,ccs=UTF-8",
+    "a,ccs=UTF-8",
+    "w+,ccs=UTF-8",
+    "r,ccs=UTF-8",
+    "w,ccs=none-such",
+    "wx,ccs=UTF-8",
+    "wbe,ccs=UTF-8",
 };
 #define MODES (sizeof modes / sizeof *modes)
 
@@ -74,15 +120,18 @@ static FILE *open_again64(const char *path, const char *mode) {
     return freopen64(path, mode, fopen("/dev/null", "w"));
 }
 
+/* Not ccs=: with it glibc's freopen frees a buffer twice, library or not. */
 CASE(every_mode_of_freopen, "?") {
     setlocale(LC_ALL, "C.UTF-8");
     for (size_t i = 0; i < MODES; i++)
-        with_mode(open_again, modes[i], (int)i);
+        if (!strchr(modes[i], ','))
+            with_mode(open_again, modes[i], (int)i);
 }
 
 CASE(every_mode_of_freopen64, "?") {
     for (size_t i = 0; i < MODES; i++)
-        with_mode(open_again64, modes[i], (int)i);
+        if (!strchr(modes[i], ','))
+            with_mode(open_again64, modes[i], (int)i);
 }
 
 CASE(streams_are_placed, "w wb w+ a a+ wx we again again2 again3 empty") {

@@ -48,7 +48,8 @@ CASE(every_call_of_the_family, "") {
 CASE(bad_templates, "") {
     TEMP(mkstemp(name), "XXXXXX", 0);
     errno = 1234;
-    char five[] = "aXXXXX", none[] = "abcdefgh", empty[] = "", lower[] = "axxxxxx", tail[] = "aXXXXXXb";
+    char five[] = "aXXXXX", none[] = "abcdefgh", empty[] = "", lower[] = "axxxxxx",
+         tail[] = "aXXXXXXb";
     INT(mkstemp(five));
     INT(mkstemp(none));
     INT(mkstemp(empty));
