@@ -77,10 +77,10 @@ def test_wheel_works_in_a_new_environment(source: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["-e"]], ids=["copied", "editable"])
-def test_installs_from_a_path_with_a_space(
+def test_installs_from_and_into_a_path_with_a_space(
     options: list[str], source: Path, tmp_path: Path
 ) -> None:
-    programs = new_environment(tmp_path / "new")
+    programs = new_environment(tmp_path / "new environment")
     run(programs / "pip", "install", *options, ".", cwd=source)
     if not options:
         shutil.rmtree(source)

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from side_by_side import SideBySide
+from side_by_side import SideBySide, without_layout
 
 SCRIPTS = {path.stem: path for path in sorted((Path(__file__).parent / "scripts").glob("*.sh"))}
 SMOKE = ["bash_redirections", "coreutils_copy", "coreutils_mktemp", "perl", "python"]
@@ -39,6 +39,14 @@ def test_script_does_the_same(name: str, tmp_path: Path) -> None:
     side_by_side = SideBySide(tmp_path)
     compare(name, side_by_side)
     assert side_by_side.outcome("IEZ_PLACED") > 0
+
+
+def test_files_with_contents_and_targets_of_dangling_links_get_no_layout(tmp_path: Path) -> None:
+    unpreloaded = "env -u LD_PRELOAD sh -c 'echo old >appended; echo old >truncated'"
+    script = f"{unpreloaded}; echo >>appended; echo >truncated; ln -s target link; echo >link"
+    side_by_side = SideBySide(tmp_path)
+    assert side_by_side.compare(["bash", "-c", script], unplaced=["*"]).status == 0
+    assert without_layout(side_by_side.mock) == ["appended", "target", "truncated"]
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -129,6 +129,10 @@ def _tree(work: Path) -> list[str]:
     return sorted(_line(path, work) for path in work.rglob("*"))
 
 
+def _name(path: Path, work: Path) -> str:
+    return os.fsencode(path.relative_to(work)).decode(errors="backslashreplace")
+
+
 def _line(path: Path, work: Path) -> str:
     st = path.lstat()
     content = ""
@@ -137,25 +141,27 @@ def _line(path: Path, work: Path) -> str:
     elif stat.S_ISREG(st.st_mode) and os.access(path, os.R_OK):
         content = path.read_bytes()[:4096].hex()
     size = 0 if stat.S_ISDIR(st.st_mode) else st.st_size
-    name = os.fsencode(path.relative_to(work)).decode(errors="backslashreplace")
-    return f"{name} {st.st_mode:o} {st.st_uid}:{st.st_gid} {st.st_nlink} {size} {content}"
+    return (
+        f"{_name(path, work)} {st.st_mode:o} {st.st_uid}:{st.st_gid} {st.st_nlink} {size} {content}"
+    )
 
 
 def laid_out(work: Path) -> dict[str, bytes]:
-    """The regular files below `work` that carry a layout."""
+    """The regular files below `work` that carry a layout. May change their modes."""
     found = {}
     for path in work.rglob("*"):
-        if path.is_file() and not path.is_symlink() and XATTR in os.listxattr(path):
-            name = os.fsencode(path.relative_to(work)).decode(errors="backslashreplace")
-            found[name] = os.getxattr(path, XATTR)
+        if not path.is_file() or path.is_symlink():
+            continue
+        if not os.access(path, os.R_OK):
+            path.chmod(0o600)
+        if XATTR in os.listxattr(path):
+            found[_name(path, work)] = os.getxattr(path, XATTR)
     return found
 
 
 def regular_files(work: Path) -> set[str]:
     return {
-        os.fsencode(path.relative_to(work)).decode(errors="backslashreplace")
-        for path in work.rglob("*")
-        if path.is_file() and not path.is_symlink()
+        _name(path, work) for path in work.rglob("*") if path.is_file() and not path.is_symlink()
     }
 
 

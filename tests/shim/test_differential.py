@@ -38,8 +38,9 @@ PLANNED = ("planned", "bind_now", "long")
 HEAVY = ("races", "signals", "temporaries-names", "temporaries-threads")
 LIGHT = ("planned", "refused")
 LONG = ("long",)
-# Where there is no Lustre after all, F_GETFL shows O_ASYNC for files that were there before and for
-# those that cannot be opened a second time. It means nothing for a regular file.
+MANY_ROUNDS = {"CASE_ROUNDS": "900"}
+# Where there is no Lustre after all, F_GETFL shows O_ASYNC for files that cannot be opened a second
+# time (by their mode, or because that would drop locks). It means nothing for a regular file.
 FLAGS_SEEN = re.compile(r"flags (0[0-7]+)")
 
 
@@ -55,7 +56,7 @@ class Bench:
         extra = {
             "bind_now": {"LD_BIND_NOW": "1"},
             "off": {"IEZ_DISABLE": "1"},
-            "long": {"CASE_ROUNDS": "900"},
+            "long": MANY_ROUNDS,
         }.get(configuration, {})
         return shim_environment(self.plans[configuration], **extra)
 
@@ -107,7 +108,8 @@ def test_a_program_sees_no_difference(
     case: Case, configurations: tuple[str, ...], bench: Bench
 ) -> None:
     program = compile_case(case.source, bench.programs)
-    plain = run_case(program, case.name, bench.work, os.environ)
+    environ = {**os.environ, **(MANY_ROUNDS if configurations == LONG else {})}
+    plain = run_case(program, case.name, bench.work, environ)
     assert plain.status != 2, "the program does not know the case"
     assert not laid_out(bench.work)
     for configuration in configurations:
@@ -132,7 +134,8 @@ def without_async(seen: Seen) -> Seen:
 def assert_layouts(case: Case, work: Path) -> None:
     """Exactly the files that the case names carry the layout of the plan."""
     found = laid_out(work)
-    if case.placed != ("?",):
+    depends_on_rights = case.source.stem == "modes" and os.getuid() != 0
+    if case.placed != ("?",) and not depends_on_rights:
         assert set(found) == {name for name in regular_files(work) if case.expects_layout(name)}
         assert bool(found) == bool(case.placed)
     for wire in found.values():

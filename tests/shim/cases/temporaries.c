@@ -136,6 +136,5 @@ CASE(threads_make_different_names, "racing-one") {
         pthread_create(&threads[i], NULL, make_many, NULL);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    (void)!system("n=$(ls | wc -l); echo $n files; ls > ../names; rm -f racing-*[b-zA-Z0-9]; "
-                  "rm -f racing-*; : > racing-one");
+    (void)!system("ls | wc -l; rm -f racing-*; : > racing-one");
 }
