@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "process.h"
 #include "shim.h"
 #include "system.h"
 
@@ -13,14 +14,8 @@
 /* Old generations stay mapped: another thread may be reading one. */
 static struct iez_plan plans[GENERATIONS_MAX];
 static _Atomic int newest;
-static _Atomic uint64_t next_look_ms;
-static _Atomic uint32_t looking;
+static _Atomic uint64_t next_look_ms; /* 0: not set yet */
 static const char *plan_path;
-static struct {
-    dev_t device;
-    ino_t inode;
-    struct timespec changed;
-} loaded;
 
 static uint64_t now_ms(void) {
     struct timespec now;
@@ -28,56 +23,51 @@ static uint64_t now_ms(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Whether the file at the plan's path is another one than at the last call. */
-static bool file_changed(void) {
-    struct stat st;
-    if (iez_sys_fstatat(AT_FDCWD, plan_path, &st, 0) != 0)
-        return false;
-    bool same = st.st_dev == loaded.device && st.st_ino == loaded.inode &&
-                st.st_mtim.tv_sec == loaded.changed.tv_sec &&
-                st.st_mtim.tv_nsec == loaded.changed.tv_nsec;
-    loaded.device = st.st_dev;
-    loaded.inode = st.st_ino;
-    loaded.changed = st.st_mtim;
-    return !same;
-}
-
-static void look_again_after(uint64_t now, const struct iez_plan *plan) {
-    uint32_t interval = plan->header->refresh_ms;
-    atomic_store(&next_look_ms, interval ? now + interval : UINT64_MAX);
-}
-
 const char *iez_current_start(const char *path) {
     plan_path = path;
-    file_changed(); /* before the file is read: what comes in between is seen at the next look */
-    const char *trouble = iez_plan_map(path, &plans[0]);
-    if (!trouble)
-        look_again_after(now_ms(), &plans[0]);
-    return trouble;
+    return iez_plan_map(path, &plans[0]);
 }
 
+const char *iez_current_path(void) {
+    return plan_path;
+}
+
+static bool is_replaced(const struct iez_plan *plan) {
+    struct stat st;
+    return iez_sys_fstatat(AT_FDCWD, plan_path, &st, 0) == 0 &&
+           (st.st_dev != plan->device || st.st_ino != plan->inode ||
+            iez_sys_changed_ns(&st) != plan->changed_ns);
+}
+
+/* What cannot be used is tried again at the next look; a mere shortage is not worth a word. */
 static void refresh(void) {
     int at = atomic_load(&newest);
-    if (at + 1 >= GENERATIONS_MAX || !file_changed())
+    if (at + 1 >= GENERATIONS_MAX || !is_replaced(&plans[at]))
         return;
     const char *trouble = iez_plan_map(plan_path, &plans[at + 1]);
-    if (trouble)
-        iez_say(trouble, "the plan before it stays in force");
-    else if (plans[at + 1].header->generation == plans[at].header->generation)
-        iez_plan_unmap(&plans[at + 1]);
-    else
+    if (!trouble)
         atomic_store(&newest, at + 1);
+    else if (errno == 0)
+        iez_say(trouble, "the plan before it stays in force");
+}
+
+static void look(uint64_t now) {
+    int saved = errno;
+    struct iez_process *process = iez_process();
+    uint32_t interval_ms = plans[atomic_load(&newest)].header->refresh_ms;
+    if (!atomic_exchange(&process->plan_looking, 1)) {
+        bool is_first = atomic_load(&next_look_ms) == 0;
+        atomic_store(&next_look_ms, interval_ms ? now + interval_ms : UINT64_MAX);
+        if (!is_first)
+            refresh();
+        atomic_store(&process->plan_looking, 0);
+    }
+    errno = saved;
 }
 
 const struct iez_plan *iez_current_plan(void) {
     uint64_t now = now_ms();
-    if (now >= atomic_load_explicit(&next_look_ms, memory_order_relaxed) &&
-        !atomic_exchange(&looking, 1)) {
-        int saved = errno;
-        look_again_after(now, &plans[atomic_load(&newest)]);
-        refresh();
-        errno = saved;
-        atomic_store(&looking, 0);
-    }
+    if (now >= atomic_load_explicit(&next_look_ms, memory_order_relaxed))
+        look(now);
     return &plans[atomic_load(&newest)];
 }

@@ -8,6 +8,9 @@
 /* Loads the plan at `path`, which must stay where it is. NULL, or what is wrong with it. */
 const char *iez_current_start(const char *path);
 
+/* Where it lies. */
+const char *iez_current_path(void);
+
 /* The plan to use now; never NULL once started, and valid for the life of the process. Looks for a
  * newer generation at most once in the plan's refresh interval: other calls make no system call. */
 const struct iez_plan *iez_current_plan(void);

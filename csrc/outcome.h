@@ -1,13 +1,11 @@
-/* Counts what happened to each create, in a file that survives the process (outcome_format.h). */
+/* Counts what happened to each create, in a file that survives the process (outcome_format.h). It
+ * lies beside the plan. */
 #ifndef IEZ_OUTCOME_H
 #define IEZ_OUTCOME_H
 
 #include <stdint.h>
 
 #include "outcome_format.h"
-
-/* Outcome files are written into the directory of the plan at `plan_path`. */
-void iez_outcome_start(const char *plan_path);
 
 /* Adds one to `outcome`. Async-signal-safe, no lock; keeps errno. */
 void iez_outcome_note(enum iez_outcome outcome, uint64_t plan_generation);

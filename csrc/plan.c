@@ -95,20 +95,32 @@ static const char *map_descriptor(int fd, struct iez_plan *plan) {
     if ((uint64_t)st.st_size < sizeof(struct iez_plan_header))
         return "it is too short to be a plan";
     void *base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (base == MAP_FAILED)
+    if (base == MAP_FAILED) {
+        errno = ENOMEM;
         return "there is no memory to map it";
+    }
     const char *trouble = iez_plan_use(base, (uint64_t)st.st_size, plan);
-    if (trouble)
+    if (trouble) {
         munmap(base, (size_t)st.st_size);
-    return trouble;
+        return trouble;
+    }
+    plan->device = st.st_dev;
+    plan->inode = st.st_ino;
+    plan->changed_ns = iez_sys_changed_ns(&st);
+    return NULL;
 }
 
 const char *iez_plan_map(const char *path, struct iez_plan *plan) {
     /* The raw call: the library's own open() is one of its hooks. O_NONBLOCK: never wait on a
      * FIFO that somebody put there. */
     long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
-    if (fd < 0)
-        return errno == ENOENT ? "it is not there" : "it cannot be read";
+    if (fd < 0) {
+        bool missing = errno == ENOENT;
+        if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != EINTR)
+            errno = 0;
+        return missing ? "it is not there" : "it cannot be read";
+    }
+    errno = 0;
     const char *trouble = map_descriptor((int)fd, plan);
     syscall(SYS_close, fd);
     return trouble;

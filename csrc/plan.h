@@ -15,6 +15,7 @@ struct iez_plan {
     const unsigned char *base;
     uint64_t bytes;
     const struct iez_plan_header *header;
+    uint64_t device, inode, changed_ns; /* of the file, to tell when another one takes its place */
 };
 
 struct iez_found {
@@ -32,7 +33,8 @@ uint64_t iez_plan_header_hash(const struct iez_plan_header *header);
 /* Takes `bytes` bytes at `base` as a plan. NULL, or what is wrong with it. */
 const char *iez_plan_use(const void *base, uint64_t bytes, struct iez_plan *plan);
 
-/* Maps the file at `path`. NULL, or what is wrong with it. */
+/* Maps the file at `path`. NULL, or what is wrong with it; then errno tells whether it was only a
+ * shortage (EMFILE, ENFILE, ENOMEM, EINTR), and is 0 if not. */
 const char *iez_plan_map(const char *path, struct iez_plan *plan);
 void iez_plan_unmap(struct iez_plan *plan);
 

@@ -3,6 +3,7 @@
 #define IEZ_PROCESS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "layout.h"
@@ -10,34 +11,43 @@
 #include "plan.h"
 
 struct iez_process {
+    struct iez_outcome_file own; /* counts before there is a file, or that are copied to it */
+    _Atomic uint32_t own_counts; /* there are such */
     _Atomic(struct iez_outcome_file *) file; /* NULL until the first outcome */
-    _Atomic uint32_t file_attempts;          /* at making it */
+    _Atomic bool file_is_careful;            /* a store to it might kill: see outcome.c */
+    _Atomic uint32_t file_failures;          /* at making it */
     _Atomic uint32_t file_making;            /* a thread is at it */
-    _Atomic uint32_t pending_any;            /* counted before the file was there */
-    _Atomic uint64_t pending[IEZ_OUTCOMES];
-    _Atomic uint64_t pending_placed_by[IEZ_APIS];
     _Atomic int32_t rank_plus_one;
     _Atomic int32_t comm_size;
     _Atomic uint32_t collective;
-    _Atomic uint32_t scratch_used; /* one bit a slot */
+    _Atomic uint32_t plan_looking; /* a thread looks for a newer plan */
+    _Atomic uint64_t lookups_used; /* one bit a slot */
+    _Atomic uint64_t requests_used;
+    _Atomic uint64_t large_requests_used;
 };
 
-extern struct iez_process *iez_process;
+/* Made at the first call. */
+struct iez_process *iez_process(void);
 
-void iez_process_start(void);
-
-/* Memory for one look-up or one request: too large for a signal handler's stack, and malloc may be
- * what was interrupted. */
-struct iez_scratch {
+/* Memory that is too large for a signal handler's stack; malloc may be what was interrupted. */
+struct iez_lookup {
     char path[IEZ_PATH_MAX];
     char canonical[IEZ_PATH_MAX];
-    _Alignas(8) unsigned char wire[IEZ_WIRE_MAX];
-    _Alignas(8) unsigned char back[IEZ_WIRE_MAX];
 };
 
-/* A free slot, or NULL: then the create goes unplaced. Never held across a call that may block or
- * be cancelled. */
-struct iez_scratch *iez_scratch_take(void);
-void iez_scratch_give(struct iez_scratch *scratch);
+struct iez_request {
+    unsigned char *wire; /* what is asked */
+    unsigned char *back; /* what is answered */
+    uint64_t room;       /* of each */
+};
+
+/* A free one, or NULL: then the create goes unplaced. A look-up makes no call that blocks. */
+struct iez_lookup *iez_lookup_take(void);
+void iez_lookup_give(struct iez_lookup *lookup);
+
+/* For a layout of at most `bytes` bytes; false where none is free. Held across a request to the
+ * MDS, so there are more of them than threads usually create at once. */
+bool iez_request_take(uint64_t bytes, struct iez_request *request);
+void iez_request_give(const struct iez_request *request);
 
 #endif

@@ -5,6 +5,7 @@
 #define IEZ_SYSTEM_H
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +16,10 @@
 
 static inline int iez_sys_fstatat(int dirfd, const char *path, struct stat *st, int flags) {
     return (int)syscall(SYS_newfstatat, dirfd, path, st, flags);
+}
+
+static inline uint64_t iez_sys_changed_ns(const struct stat *st) {
+    return (uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec;
 }
 
 static inline int iez_sys_fstat(int fd, struct stat *st) {
