@@ -53,7 +53,7 @@ static void refresh(void) {
 
 static void look(uint64_t now) {
     int saved = errno;
-    struct iez_process *process = iez_process();
+    struct iez_process *process = iez_process;
     uint32_t interval_ms = plans[atomic_load(&newest)].header->refresh_ms;
     if (!atomic_exchange(&process->plan_looking, 1)) {
         bool is_first = atomic_load(&next_look_ms) == 0;

@@ -41,31 +41,56 @@ IEZ_EXPORT int openat64(int dirfd, const char *path, int flags, ...) {
     return forward_openat(iez_real.openat64, dirfd, path, flags, mode);
 }
 
-IEZ_EXPORT int creat(const char *path, mode_t mode) {
-    if (!iez_on())
+/* creat() is open() with these flags; asked for other ones, it can only be open(). */
+#define CREAT_FLAGS (O_CREAT | O_WRONLY | O_TRUNC)
+
+static int creat_as_open(const char *path, int flags, ...) {
+    IEZ_MODE_ARGUMENT(mode, flags);
+    if (flags == CREAT_FLAGS)
         return iez_real.creat(path, mode);
-    return forward_open(iez_real.open, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+    return iez_real.open(path, flags, mode);
+}
+
+static int creat64_as_open(const char *path, int flags, ...) {
+    IEZ_MODE_ARGUMENT(mode, flags);
+    if (flags == CREAT_FLAGS)
+        return iez_real.creat64(path, mode);
+    return iez_real.open64(path, flags, mode);
+}
+
+IEZ_EXPORT int creat(const char *path, mode_t mode) {
+    return forward_open(creat_as_open, path, CREAT_FLAGS, mode);
 }
 
 IEZ_EXPORT int creat64(const char *path, mode_t mode) {
-    if (!iez_on())
-        return iez_real.creat64(path, mode);
-    return forward_open(iez_real.open64, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+    return forward_open(creat64_as_open, path, CREAT_FLAGS, mode);
 }
 
-/* The checked forms have no mode and end the program when they are asked to create. */
+/* The checked forms have no mode: they are open(), or libc ends the program. */
 IEZ_EXPORT int __open_2(const char *path, int flags) {
+    if (!iez_flags_have_mode(flags))
+        return iez_real.open(path, flags);
+    iez_real_resolve_late();
     return iez_real.__open_2(path, flags);
 }
 
 IEZ_EXPORT int __open64_2(const char *path, int flags) {
+    if (!iez_flags_have_mode(flags))
+        return iez_real.open64(path, flags);
+    iez_real_resolve_late();
     return iez_real.__open64_2(path, flags);
 }
 
 IEZ_EXPORT int __openat_2(int dirfd, const char *path, int flags) {
+    if (!iez_flags_have_mode(flags))
+        return iez_real.openat(dirfd, path, flags);
+    iez_real_resolve_late();
     return iez_real.__openat_2(dirfd, path, flags);
 }
 
 IEZ_EXPORT int __openat64_2(int dirfd, const char *path, int flags) {
+    if (!iez_flags_have_mode(flags))
+        return iez_real.openat64(dirfd, path, flags);
+    iez_real_resolve_late();
     return iez_real.__openat64_2(dirfd, path, flags);
 }

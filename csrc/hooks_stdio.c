@@ -71,15 +71,18 @@ static FILE *create_stream(fopen_function *real, const char *path, const char *m
     enum iez_decision decision = iez_decide(AT_FDCWD, path, &order);
     bool created = false;
     int fd = IEZ_PLAIN;
+    FILE *stream = NULL;
     if (decision == IEZ_PLACE && has_private_mode(mode))
         iez_outcome_note(IEZ_UNSUPPORTED, order.plan->header->generation);
     else if (decision == IEZ_PLACE)
         fd = iez_place(&create, &order, &created);
-    if (fd != IEZ_PLAIN)
-        return fd < 0 ? NULL : stream_over(fd, &create, created);
-    FILE *stream = real(path, mode);
+    if (fd >= 0)
+        stream = stream_over(fd, &create, created);
+    else if (fd == IEZ_PLAIN)
+        stream = real(path, mode);
     if (stream && decision == IEZ_MISS)
         iez_note_miss(&order);
+    iez_done(&order);
     return stream;
 }
 
@@ -126,6 +129,8 @@ static bool create_before(const char *path, int flags, struct iez_order *order) 
     int fd = iez_place(&create, order, &created);
     if (fd >= 0)
         syscall(SYS_close, fd);
+    else if (fd == -1 && errno == EEXIST)
+        iez_outcome_note(IEZ_EXISTED, order->plan->header->generation);
     if (created && !can_open_again(path, flags)) {
         syscall(SYS_unlinkat, AT_FDCWD, path, 0);
         created = false;
@@ -147,6 +152,7 @@ static FILE *recreate_stream(freopen_function *real, const char *path, const cha
     }
     if (result && decision == IEZ_MISS)
         iez_note_miss(&order);
+    iez_done(&order);
     return result;
 }
 

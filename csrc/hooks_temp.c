@@ -39,9 +39,24 @@ static char *find_xs(char *name, int suffix) {
     return memcmp(xs, "XXXXXX", XS) == 0 ? xs : NULL;
 }
 
-/* Creates one of the names in place of the Xs. IEZ_PLAIN: libc is to do it, the name is as it
- * was. Only names that the plan knows are worth it; all that differ in the field alone are alike.
- */
+/* Creates the file under its name as it stands. IEZ_PLAIN: it is not watched. */
+static int create_one(const struct iez_create *create) {
+    struct iez_order order;
+    bool created;
+    int fd = IEZ_PLAIN;
+    enum iez_decision decision = iez_decide(AT_FDCWD, create->path, &order);
+    if (decision == IEZ_PLACE)
+        fd = iez_place(create, &order, &created);
+    if (decision != IEZ_PASS && fd == IEZ_PLAIN)
+        fd = create->open(create->path, create->flags, create->mode);
+    if (decision == IEZ_MISS && fd >= 0)
+        iez_note_miss(&order);
+    iez_done(&order);
+    return fd;
+}
+
+/* Creates one of the names in place of the Xs. IEZ_PLAIN: libc is to do it, or to say what is
+ * wrong, and the name is as it was. */
 static int create_temporary(char *name, char *xs, int flags) {
     struct iez_create create = {.open = iez_real.open,
                                 .path = name,
@@ -49,12 +64,8 @@ static int create_temporary(char *name, char *xs, int flags) {
                                 .mode = 0600};
     int fd = IEZ_PLAIN;
     for (int try = 0; try < TRIES; try++) {
-        struct iez_order order;
-        bool created;
         fill_in(xs, random_number());
-        if (iez_decide(AT_FDCWD, name, &order) != IEZ_PLACE)
-            break;
-        fd = iez_place(&create, &order, &created);
+        fd = create_one(&create);
         if (fd != -1 || errno != EEXIST)
             break;
     }

@@ -184,7 +184,8 @@ static int component_agrees(const struct iez_component_view *asked,
     if (asked->stripe_count && asked->stripe_count < 0xFFE0 &&
         asked->stripe_count != got->stripe_count)
         return 0;
-    if (asked->pool[0] && strcmp(asked->pool, got->pool) != 0)
+    /* "ignore" asks for no pool. */
+    if (asked->pool[0] && strcmp(asked->pool, "ignore") != 0 && strcmp(asked->pool, got->pool) != 0)
         return 0;
     for (uint32_t k = 0; k < asked->object_count && k < got->object_count; k++)
         if (iez_wire_ost(asked, k) != iez_wire_ost(got, k))

@@ -109,5 +109,9 @@ int iez_mds_set(const struct iez_plan *plan, const struct iez_prefix *prefix, in
                 unsigned char *wire, uint64_t bytes) {
     if (prefix->kind == IEZ_KIND_MOCK)
         return mock_set(plan, prefix, fd, wire, bytes);
-    return syscall(SYS_ioctl, fd, IEZ_LOV_SETSTRIPE, wire) == 0 ? 0 : errno;
+    long answer;
+    do
+        answer = syscall(SYS_ioctl, fd, IEZ_LOV_SETSTRIPE, wire);
+    while (answer != 0 && errno == EINTR);
+    return answer == 0 ? 0 : errno;
 }

@@ -78,7 +78,7 @@ static struct iez_outcome_file *map_file(int fd) {
     void *file = mmap(NULL, sizeof zeros, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (file == MAP_FAILED)
         return NULL;
-    atomic_store(&iez_process()->file_is_careful, !keeps_its_blocks(fd));
+    atomic_store(&iez_process->file_is_careful, !keeps_its_blocks(fd));
     return file;
 }
 
@@ -86,7 +86,7 @@ static struct iez_outcome_file *map_file(int fd) {
 static struct iez_outcome_file *make_file(void) {
     static char path[IEZ_PATH_MAX];
     const char *end = path + sizeof path, *plan_path = iez_current_path();
-    struct iez_process *process = iez_process();
+    struct iez_process *process = iez_process;
     struct utsname name;
     struct iez_outcome_file *file = NULL;
     if (!may_write(sizeof *file))
@@ -174,7 +174,7 @@ static struct iez_outcome_file *counts_of(struct iez_process *process,
 
 void iez_outcome_note(enum iez_outcome outcome, uint64_t plan_generation) {
     int saved = errno;
-    struct iez_process *process = iez_process();
+    struct iez_process *process = iez_process;
     struct iez_outcome_file *file = outcome_file(process);
     struct iez_outcome_file *counts = counts_of(process, file);
     add(&counts->outcomes[outcome], 1);
@@ -193,7 +193,7 @@ void iez_outcome_note(enum iez_outcome outcome, uint64_t plan_generation) {
 
 void iez_outcome_communicator(int rank, int size) {
     int saved = errno;
-    struct iez_process *process = iez_process();
+    struct iez_process *process = iez_process;
     atomic_store(&process->rank_plus_one, rank + 1);
     atomic_store(&process->comm_size, size);
     if (size > 1)

@@ -19,7 +19,7 @@ enum iez_outcome {
     IEZ_EXISTED,        /* in the plan, but the file was there already */
     IEZ_DIFFERS,        /* has a layout, but not the planned one */
     IEZ_SILENT,         /* the MDS said yes and set nothing: the site forbids layouts */
-    IEZ_READONLY_MODE,  /* asked for a mode without owner write: the MDS would refuse */
+    IEZ_READONLY_MODE,  /* asked for a mode that keeps its owner from reading or writing */
     IEZ_SYMLINK,        /* a dangling symbolic link: created through it, plainly */
     IEZ_UNSUPPORTED,    /* a call whose create cannot carry a layout (freopen "wx", ccs=) */
     IEZ_BUSY,           /* no scratch memory was free */

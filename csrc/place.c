@@ -14,8 +14,22 @@
 #include "process.h"
 #include "system.h"
 
-/* One create is one event, also where another preloaded library's open() calls ours again. */
-static __thread int depth __attribute__((tls_model("initial-exec")));
+/* Where the stack was when this thread entered a create; 0: it is in none. A mark above which
+ * the stack has grown back is left over from a jump out of a signal handler. */
+static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
+
+static bool enter(void) {
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (inside && here < inside)
+        return false;
+    inside = here;
+    return true;
+}
+
+void iez_done(const struct iez_order *order) {
+    if (order->is_outermost)
+        inside = 0;
+}
 
 static int call(const struct iez_create *create, int flags) {
     if (create->open)
@@ -32,13 +46,13 @@ void iez_note_miss(const struct iez_order *order) {
 }
 
 static enum iez_decision look_up(int dirfd, const char *path, size_t bytes,
-                                 struct iez_scratch *scratch, struct iez_order *order) {
+                                 struct iez_lookup *lookup, struct iez_order *order) {
     size_t clean_bytes;
-    const char *clean = iez_path_absolute(dirfd, path, bytes, scratch->path, &clean_bytes);
+    const char *clean = iez_path_absolute(dirfd, path, bytes, lookup->path, &clean_bytes);
     if (!clean)
         return IEZ_PASS;
     const char *trouble =
-        iez_plan_find(order->plan, clean, clean_bytes, scratch->canonical, &order->found);
+        iez_plan_find(order->plan, clean, clean_bytes, lookup->canonical, &order->found);
     if (trouble) {
         iez_off(trouble);
         return IEZ_PASS;
@@ -51,12 +65,15 @@ static enum iez_decision look_up(int dirfd, const char *path, size_t bytes,
 enum iez_decision iez_decide(int dirfd, const char *path, struct iez_order *order) {
     int saved = errno;
     enum iez_decision decision = IEZ_PASS;
+    order->is_outermost = enter();
+    if (!order->is_outermost)
+        return IEZ_PASS;
     order->plan = iez_current_plan();
     long bytes = order->plan->header->prefixes.count ? iez_path_length(path) : -1;
-    struct iez_scratch *scratch = bytes > 0 ? iez_scratch_take() : NULL;
-    if (scratch) {
-        decision = look_up(dirfd, path, (size_t)bytes, scratch, order);
-        iez_scratch_give(scratch);
+    struct iez_lookup *lookup = bytes > 0 ? iez_lookup_take() : NULL;
+    if (lookup) {
+        decision = look_up(dirfd, path, (size_t)bytes, lookup, order);
+        iez_lookup_give(lookup);
     } else if (bytes > 0) {
         note(order, IEZ_BUSY);
     }
@@ -87,60 +104,66 @@ static enum iez_outcome refusal(int error) {
     }
 }
 
+/* EEXIST is the MDS's word that there is one, even if this node does not see it yet. */
 static bool has_layout(enum iez_outcome outcome) {
     return outcome == IEZ_PLACED || outcome == IEZ_SHARED || outcome == IEZ_EXISTED ||
-           outcome == IEZ_DIFFERS;
+           outcome == IEZ_DIFFERS || outcome == IEZ_REFUSED_EEXIST;
 }
 
-/* Reads the layout of the file and compares it with what is asked in scratch->wire. `answer` is
+/* Reads the layout of the file and compares it with what is asked in request->wire. `answer` is
  * what the request got; where there is no layout, it tells why. A request that was answered with 0
  * may have done nothing, and one that failed may have lost against another rank's. */
 static enum iez_outcome read_back(const struct iez_order *order, int fd, int answer,
-                                  struct iez_scratch *scratch, long asked_bytes) {
-    long bytes = iez_mds_get(order->found.prefix, fd, scratch->back, sizeof scratch->back);
+                                  const struct iez_request *request, long asked_bytes) {
+    long bytes = iez_mds_get(order->found.prefix, fd, request->back, request->room);
     if (bytes == -ERANGE)
         return IEZ_DIFFERS;
+    if (bytes == -ENODATA && !answer)
+        return IEZ_SILENT;
     if (bytes < 0)
-        return answer ? refusal(answer) : IEZ_SILENT;
+        return refusal(answer ? answer : (int)-bytes);
     bool agrees =
-        iez_wire_agrees(scratch->wire, (uint64_t)asked_bytes, scratch->back, (uint64_t)bytes);
+        iez_wire_agrees(request->wire, (uint64_t)asked_bytes, request->back, (uint64_t)bytes);
     return agrees ? IEZ_PLACED : IEZ_DIFFERS;
 }
 
 /* The ioctl writes its answer into the buffer it is given, so the request goes out from the second
  * one and the first keeps what was asked. */
-static enum iez_outcome ask(const struct iez_order *order, int fd, struct iez_scratch *scratch,
-                            long asked_bytes) {
-    memcpy(scratch->back, scratch->wire, (size_t)asked_bytes);
+static enum iez_outcome ask(const struct iez_order *order, int fd,
+                            const struct iez_request *request, long asked_bytes) {
+    memcpy(request->back, request->wire, (size_t)asked_bytes);
     int answer =
-        iez_mds_set(order->plan, order->found.prefix, fd, scratch->back, (uint64_t)asked_bytes);
-    return read_back(order, fd, answer, scratch, asked_bytes);
+        iez_mds_set(order->plan, order->found.prefix, fd, request->back, (uint64_t)asked_bytes);
+    return read_back(order, fd, answer, request, asked_bytes);
 }
 
 /* A file that was there already may be one that another rank is just creating: it gets the layout
  * only if it has none. */
 static enum iez_outcome ask_if_none(const struct iez_order *order, int fd,
-                                    struct iez_scratch *scratch, long asked_bytes) {
-    enum iez_outcome now = read_back(order, fd, ENODATA, scratch, asked_bytes);
+                                    const struct iez_request *request, long asked_bytes) {
+    enum iez_outcome now = read_back(order, fd, ENODATA, request, asked_bytes);
     if (now == IEZ_DIFFERS)
         return IEZ_EXISTED;
     if (now != IEZ_PLACED)
-        now = ask(order, fd, scratch, asked_bytes);
+        now = ask(order, fd, request, asked_bytes);
     return now == IEZ_PLACED ? IEZ_SHARED : now;
 }
 
-/* Gives the open file its layout. */
+/* Gives the open file its layout. The record in the plan is smaller than the request that it makes:
+ * 12 bytes to one, at most. */
 static enum iez_outcome set_layout(const struct iez_order *order, int fd, bool created) {
-    struct iez_scratch *scratch = iez_scratch_take();
-    if (!scratch)
-        return IEZ_BUSY;
     const struct iez_found *found = &order->found;
+    struct iez_request request;
+    uint64_t record_bytes = found->layout->bytes;
+    if (!iez_request_take(record_bytes * 12 < IEZ_WIRE_MAX ? record_bytes * 12 : IEZ_WIRE_MAX,
+                          &request))
+        return IEZ_BUSY;
     enum iez_outcome outcome = IEZ_REFUSED_EINVAL;
     long asked_bytes =
-        iez_layout_encode(found->layout, found->layout_bytes, scratch->wire, sizeof scratch->wire);
+        iez_layout_encode(found->layout, found->layout_bytes, request.wire, request.room);
     if (asked_bytes > 0)
-        outcome = (created ? ask : ask_if_none)(order, fd, scratch, asked_bytes);
-    iez_scratch_give(scratch);
+        outcome = (created ? ask : ask_if_none)(order, fd, &request, asked_bytes);
+    iez_request_give(&request);
     return outcome;
 }
 
@@ -148,46 +171,59 @@ static int delay_flag(const struct iez_order *order) {
     return order->found.prefix->kind == IEZ_KIND_MOCK ? 0 : IEZ_DELAY_CREATE;
 }
 
-/* A file system that has its own handling of O_ASYNC keeps the delay flag's until told. */
-static void clear_async(int fd) {
-    long flags = syscall(SYS_fcntl, fd, F_GETFL);
-    if (flags >= 0 && (flags & O_ASYNC))
-        syscall(SYS_fcntl, fd, F_SETFL, flags & ~O_ASYNC);
+static int directory_of(const struct iez_create *create) {
+    return create->open ? AT_FDCWD : create->dirfd;
+}
+
+/* The file once more, by the raw call: no cancellation point while two descriptors are open. */
+static int open_again(const struct iez_create *create, int flags) {
+    long fd;
+    do
+        fd = syscall(SYS_openat, directory_of(create), create->path, flags, create->mode);
+    while (fd < 0 && errno == EINTR);
+    return (int)fd;
 }
 
 static bool may_open(const struct iez_create *create) {
     static const int rights[] = {[O_RDONLY] = R_OK, [O_WRONLY] = W_OK, [O_RDWR] = R_OK | W_OK, 0};
-    int dirfd = create->open ? AT_FDCWD : create->dirfd;
-    return syscall(SYS_faccessat, dirfd, create->path, rights[create->flags & O_ACCMODE]) == 0;
+    return syscall(SYS_faccessat, directory_of(create), create->path,
+                   rights[create->flags & O_ACCMODE]) == 0;
 }
 
-/* The descriptor of a plain open in place of `fd`, under the same number. The file was created by
- * this call: it is neither created nor cut again. Where the file cannot be opened a second time
- * (a umask without owner write), `fd` stays as it is. */
+/* The descriptor of a plain open in place of `fd`, under the same number. The file is there: it is
+ * neither created nor cut again. Where it cannot be opened a second time (a umask without owner
+ * write), `fd` stays as it is. */
 static int exchange(const struct iez_create *create, int fd) {
     int flags = create->flags & ~(O_EXCL | O_TRUNC);
-    int second = call(create, flags);
+    int second = open_again(create, flags);
     if (second >= 0) {
         syscall(SYS_dup3, second, fd, flags & O_CLOEXEC);
         syscall(SYS_close, second);
     } else if ((errno == EMFILE || errno == ENFILE) && may_open(create)) {
         syscall(SYS_close, fd);
-        fd = call(create, flags);
+        fd = open_again(create, flags);
     }
     return fd;
 }
 
 /* The file has no layout and a write would fail with EBADF. A second, plain open for writing makes
- * the MDS give it the default layout, and the first descriptor works too. */
-static int give_default_layout(const struct iez_create *create, int fd) {
+ * the MDS give it the default layout, and the first descriptor works too. An error there is what
+ * the plain create would have given: then the file must not stay. */
+static int give_default_layout(const struct iez_create *create, int fd, bool created) {
     if ((create->flags & O_ACCMODE) == O_RDONLY)
         return fd; /* a plain create for reading leaves it without a layout as well */
-    int dirfd = create->open ? AT_FDCWD : create->dirfd;
-    long second = syscall(SYS_openat, dirfd, create->path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
-    if (second >= 0)
+    int second = open_again(create, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int error = errno;
+    if (second >= 0) {
         syscall(SYS_close, second);
-    else if (errno == EMFILE || errno == ENFILE)
+    } else if (error == EMFILE || error == ENFILE) {
         fd = exchange(create, fd);
+    } else if (created && error != EACCES && error != EPERM && error != ENOENT) {
+        syscall(SYS_close, fd);
+        syscall(SYS_unlinkat, directory_of(create), create->path, 0);
+        errno = error;
+        fd = -1;
+    }
     return fd;
 }
 
@@ -198,32 +234,38 @@ static bool is_locked(int fd) {
     return syscall(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
+/* Lustre takes the delay flag off the descriptor. Any other file system leaves O_ASYNC there, and
+ * no call can clear it. */
+static bool shows_delay_flag(int fd) {
+    long flags = syscall(SYS_fcntl, fd, F_GETFL);
+    return flags >= 0 && (flags & O_ASYNC);
+}
+
 static int finish(const struct iez_create *create, const struct iez_order *order, int fd,
                   enum iez_outcome outcome, bool created) {
-    const uint32_t kind = order->found.prefix->kind;
-    if (kind == IEZ_KIND_LOOPBACK)
-        clear_async(fd);
-    if (outcome == IEZ_REFUSED_ENOTTY && delay_flag(order)) {
+    uint32_t kind = order->found.prefix->kind;
+    bool is_settled = kind == IEZ_KIND_MOCK || (kind == IEZ_KIND_LUSTRE && has_layout(outcome));
+    if (!is_settled && shows_delay_flag(fd)) {
         if (created || !is_locked(fd))
-            fd = exchange(create, fd); /* no Lustre: O_ASYNC would stay to be seen */
-    } else if (!has_layout(outcome)) {
-        if (created || kind != IEZ_KIND_MOCK || !is_locked(fd))
-            fd = give_default_layout(create, fd);
+            fd = exchange(create, fd);
+    } else if (!is_settled && !has_layout(outcome)) {
+        fd = give_default_layout(create, fd, created);
     }
     note(order, outcome);
     return fd;
 }
 
 /* Something is there already, which a create without O_EXCL opens. Only an empty regular file can
- * be one that another rank is just creating; everything else gets the plain call. */
+ * be one that another rank is just creating; everything else gets the plain call. The size that
+ * this node knows will do: to ask the OSTs for it could take long. */
 static int place_existing(const struct iez_create *create, const struct iez_order *order) {
-    struct stat st;
-    int dirfd = create->open ? AT_FDCWD : create->dirfd;
-    if (iez_sys_fstatat(dirfd, create->path, &st, 0) != 0) {
+    mode_t type;
+    uint64_t size;
+    if (iez_sys_type_and_size(directory_of(create), create->path, &type, &size) != 0) {
         note(order, IEZ_SYMLINK);
         return IEZ_PLAIN;
     }
-    if (!S_ISREG(st.st_mode) || st.st_size > 0) {
+    if (!S_ISREG(type) || size > 0) {
         note(order, IEZ_EXISTED);
         return IEZ_PLAIN;
     }
@@ -235,7 +277,7 @@ static int place_existing(const struct iez_create *create, const struct iez_orde
 
 static int place(const struct iez_create *create, const struct iez_order *order, bool *created) {
     const struct iez_found *found = &order->found;
-    if (!(create->mode & S_IWUSR)) {
+    if ((create->mode & (S_IRUSR | S_IWUSR)) != (S_IRUSR | S_IWUSR)) {
         note(order, IEZ_READONLY_MODE);
         return IEZ_PLAIN;
     }
@@ -258,11 +300,7 @@ static int place(const struct iez_create *create, const struct iez_order *order,
 int iez_place(const struct iez_create *create, const struct iez_order *order, bool *created) {
     int saved = errno;
     *created = false;
-    if (depth > 0)
-        return IEZ_PLAIN;
-    depth++;
     int fd = place(create, order, created);
-    depth--;
     if (fd != -1)
         errno = saved;
     return fd;
@@ -271,8 +309,7 @@ int iez_place(const struct iez_create *create, const struct iez_order *order, bo
 int iez_open(const struct iez_create *create) {
     struct iez_order order;
     bool created;
-    enum iez_decision decision =
-        iez_decide(create->open ? AT_FDCWD : create->dirfd, create->path, &order);
+    enum iez_decision decision = iez_decide(directory_of(create), create->path, &order);
     int fd = IEZ_PLAIN;
     if (decision == IEZ_PLACE)
         fd = iez_place(create, &order, &created);
@@ -280,5 +317,6 @@ int iez_open(const struct iez_create *create) {
         fd = call(create, create->flags);
     if (decision == IEZ_MISS && fd >= 0)
         note(&order, IEZ_MISSED);
+    iez_done(&order);
     return fd;
 }

@@ -31,6 +31,7 @@ static inline bool iez_may_place(int flags) {
 struct iez_order {
     const struct iez_plan *plan;
     struct iez_found found;
+    bool is_outermost; /* not called from within another create of this thread */
 };
 
 enum iez_decision {
@@ -39,8 +40,10 @@ enum iez_decision {
     IEZ_PLACE, /* to be created by iez_place */
 };
 
-/* What is to be done with a create of this path. Keeps errno. */
+/* What is to be done with a create of this path. Keeps errno. Until iez_done the thread is inside
+ * of this create: other preloaded libraries may call our hooks again, which is no second event. */
 enum iez_decision iez_decide(int dirfd, const char *path, struct iez_order *order);
+void iez_done(const struct iez_order *order);
 
 /* Notes a create that was not in the plan. */
 void iez_note_miss(const struct iez_order *order);

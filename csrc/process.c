@@ -16,22 +16,20 @@ static struct iez_lookup lookups[LOOKUPS];
 static _Alignas(8) unsigned char requests[REQUESTS][2][REQUEST_BYTES];
 static _Alignas(8) unsigned char large_requests[LARGE_REQUESTS][2][IEZ_WIRE_MAX];
 
-/* Where the kernel cannot wipe the page (before 4.14) a child counts into its parent's file. */
-struct iez_process *iez_process(void) {
-    static struct iez_process fallback;
-    static _Atomic(struct iez_process *) made;
-    struct iez_process *process = atomic_load_explicit(&made, memory_order_acquire);
-    if (process)
-        return process;
-    void *page = mmap(NULL, sizeof *process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1, 0);
-    if (page == MAP_FAILED)
-        return &fallback;
-    madvise(page, sizeof *process, MADV_WIPEONFORK);
-    if (atomic_compare_exchange_strong(&made, &process, page))
-        return page;
-    munmap(page, sizeof *process);
-    return process; /* another thread's */
+#define PAGE_BYTES 4096
+
+/* Pages of their own: the kernel wipes whole ones. */
+static union {
+    struct iez_process process;
+    char pages[(sizeof(struct iez_process) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES];
+} wiped __attribute__((aligned(PAGE_BYTES)));
+
+struct iez_process *const iez_process = &wiped.process;
+
+/* Where the kernel cannot do it (before 4.14, or with larger pages) a child counts into its
+ * parent's file. */
+void iez_process_start(void) {
+    madvise(&wiped, sizeof wiped, MADV_WIPEONFORK);
 }
 
 /* A bit that was free, now taken; -1: none. */
@@ -50,25 +48,24 @@ static void give(_Atomic uint64_t *used, ptrdiff_t number) {
 }
 
 struct iez_lookup *iez_lookup_take(void) {
-    int number = take(&iez_process()->lookups_used, LOOKUPS);
+    int number = take(&iez_process->lookups_used, LOOKUPS);
     return number < 0 ? NULL : &lookups[number];
 }
 
 void iez_lookup_give(struct iez_lookup *lookup) {
-    give(&iez_process()->lookups_used, lookup - lookups);
+    give(&iez_process->lookups_used, lookup - lookups);
 }
 
 bool iez_request_take(uint64_t bytes, struct iez_request *request) {
     int number;
     if (bytes <= REQUEST_BYTES) {
-        number = take(&iez_process()->requests_used, REQUESTS);
+        number = take(&iez_process->requests_used, REQUESTS);
         if (number < 0)
             return false;
-        *request =
-            (struct iez_request){requests[number][0], requests[number][1], REQUEST_BYTES};
+        *request = (struct iez_request){requests[number][0], requests[number][1], REQUEST_BYTES};
         return true;
     }
-    number = take(&iez_process()->large_requests_used, LARGE_REQUESTS);
+    number = take(&iez_process->large_requests_used, LARGE_REQUESTS);
     if (number < 0)
         return false;
     *request =
@@ -78,9 +75,9 @@ bool iez_request_take(uint64_t bytes, struct iez_request *request) {
 
 void iez_request_give(const struct iez_request *request) {
     if (request->room == REQUEST_BYTES)
-        give(&iez_process()->requests_used,
+        give(&iez_process->requests_used,
              (request->wire - requests[0][0]) / (ptrdiff_t)sizeof requests[0]);
     else
-        give(&iez_process()->large_requests_used,
+        give(&iez_process->large_requests_used,
              (request->wire - large_requests[0][0]) / (ptrdiff_t)sizeof large_requests[0]);
 }

@@ -26,8 +26,9 @@ struct iez_process {
     _Atomic uint64_t large_requests_used;
 };
 
-/* Made at the first call. */
-struct iez_process *iez_process(void);
+extern struct iez_process *const iez_process;
+
+void iez_process_start(void);
 
 /* Memory that is too large for a signal handler's stack; malloc may be what was interrupted. */
 struct iez_lookup {

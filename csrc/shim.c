@@ -2,15 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "current.h"
-#include "outcome.h"
 #include "path.h"
 #include "process.h"
 #include "real.h"
@@ -19,7 +20,6 @@
 _Atomic bool iez_is_on;
 
 static char plan_path[IEZ_PATH_MAX];
-static char said_path[IEZ_PATH_MAX + sizeof ".said"];
 static struct stat stderr_at_start;
 static bool stderr_was_open;
 
@@ -60,22 +60,39 @@ static bool is_launcher(void) {
     return false;
 }
 
-/* A marker beside the plan makes it one line a job. Where none can be made there (another node
- * that does not see the directory), one a node, in shared memory. */
-static bool may_speak(void) {
+static size_t append(char *line, size_t at, size_t room, const char *text) {
+    while (*text && at < room)
+        line[at++] = *text++;
+    return at;
+}
+
+static bool make_marker(const char *path) {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
-    long fd = syscall(SYS_openat, AT_FDCWD, said_path, flags, 0600);
-    if (fd < 0 && errno != EEXIST) {
-        char node_path[] = "/dev/shm/iez-said-0123456789abcdef";
-        uint64_t hash = iez_hash(said_path, strlen(said_path));
-        for (size_t i = 0; i < 16; i++, hash >>= 4)
-            node_path[sizeof node_path - 2 - i] = "0123456789abcdef"[hash & 15];
-        fd = syscall(SYS_openat, AT_FDCWD, node_path, flags, 0600);
+    long fd = syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return fd >= 0;
+}
+
+/* A marker beside the plan makes it one line a job. Where none can be made there (another node
+ * that does not see the directory), one a node and day, in shared memory. */
+static bool may_speak(void) {
+    static char said_path[IEZ_PATH_MAX + sizeof ".said"];
+    size_t n = append(said_path, 0, IEZ_PATH_MAX, plan_path);
+    said_path[append(said_path, n, sizeof said_path - 1, ".said")] = '\0';
+    if (plan_path[0] == '/') {
+        if (make_marker(said_path))
+            return true;
+        if (errno == EEXIST)
+            return false;
     }
-    if (fd < 0)
-        return errno != EEXIST;
-    syscall(SYS_close, fd);
-    return true;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    char node_path[] = "/dev/shm/iez-said-0123456789abcdef";
+    uint64_t hash = iez_hash(said_path, strlen(said_path)) + (uint64_t)now.tv_sec / 86400;
+    for (size_t i = 0; i < 16; i++, hash >>= 4)
+        node_path[sizeof node_path - 2 - i] = "0123456789abcdef"[hash & 15];
+    return make_marker(node_path);
 }
 
 /* Descriptor 2 may be a data file of the program by now. */
@@ -85,10 +102,11 @@ static bool stderr_is_unchanged(void) {
            st.st_ino == stderr_at_start.st_ino;
 }
 
-static size_t append(char *line, size_t at, size_t room, const char *text) {
-    while (*text && at < room)
-        line[at++] = *text++;
-    return at;
+/* A write may block on a full pipe, and kills where nobody reads any more. */
+static bool stderr_is_ready(void) {
+    struct pollfd poll = {.fd = 2, .events = POLLOUT};
+    struct timespec at_once = {0, 0};
+    return syscall(SYS_ppoll, &poll, 1L, &at_once, NULL, 0L) == 1 && poll.revents == POLLOUT;
 }
 
 void iez_say(const char *trouble, const char *consequence) {
@@ -101,7 +119,7 @@ void iez_say(const char *trouble, const char *consequence) {
     n = append(line, n, sizeof line - 1, "; ");
     n = append(line, n, sizeof line - 1, consequence);
     line[n++] = '\n';
-    if (stderr_is_unchanged() && may_speak())
+    if (stderr_is_unchanged() && stderr_is_ready() && may_speak())
         (void)!syscall(SYS_write, 2, line, n);
     errno = saved;
 }
@@ -121,17 +139,15 @@ static void start(const char *path) {
     if (n >= sizeof plan_path)
         return;
     memcpy(plan_path, path, n);
-    memcpy(said_path, path, n);
-    memcpy(said_path + n, ".said", sizeof ".said");
     stderr_was_open = iez_sys_fstat(2, &stderr_at_start) == 0;
-    const char *trouble = iez_current_start(plan_path);
+    const char *trouble =
+        path[0] == '/' ? iez_current_start(plan_path) : "its path is not absolute";
     if (trouble) {
         iez_say(trouble, "the job runs plain; try: iez plan show --check");
         return;
     }
     iez_process_start();
     iez_path_start();
-    iez_outcome_start(plan_path);
     atomic_store(&iez_is_on, true);
 }
 
@@ -139,7 +155,7 @@ __attribute__((constructor)) static void iez_constructor(void) {
     int saved = errno;
     iez_real_resolve();
     const char *path = getenv("IEZ_PLAN");
-    if (path && *path && !is_disabled() && !is_launcher())
+    if (path && *path && !getauxval(AT_SECURE) && !is_disabled() && !is_launcher())
         start(path);
     errno = saved;
 }

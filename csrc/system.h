@@ -4,6 +4,7 @@
 #ifndef IEZ_SYSTEM_H
 #define IEZ_SYSTEM_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -24,6 +25,22 @@ static inline uint64_t iez_sys_changed_ns(const struct stat *st) {
 
 static inline int iez_sys_fstat(int fd, struct stat *st) {
     return (int)syscall(SYS_fstat, fd, st);
+}
+
+/* What is at the path, and how large as far as this node knows. 0, or -1 and errno. */
+static inline int iez_sys_type_and_size(int dirfd, const char *path, mode_t *type, uint64_t *size) {
+    struct statx stx;
+    if (syscall(SYS_statx, dirfd, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE, &stx) == 0) {
+        *type = stx.stx_mode;
+        *size = stx.stx_size;
+        return 0;
+    }
+    struct stat st;
+    if ((errno != ENOSYS && errno != EPERM) || iez_sys_fstatat(dirfd, path, &st, 0) != 0)
+        return -1;
+    *type = st.st_mode;
+    *size = (uint64_t)st.st_size;
+    return 0;
 }
 
 #endif

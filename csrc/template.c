@@ -74,9 +74,11 @@ static uint32_t literal_child(const struct walk *w, const struct iez_node *node,
     return IEZ_PLAN_NONE;
 }
 
-/* Keeps the field children that match after `frame`; what is kept last is tried first. */
+/* Keeps the field children that match after `frame`, one of each kind at most; what is kept last is
+ * tried first. */
 static void keep_fields(struct walk *w, const struct iez_node *node, const struct frame *frame) {
-    for (uint32_t i = node->first_child + node->child_count; i-- > node->first_child;) {
+    uint32_t end = node->first_child + node->child_count;
+    for (uint32_t i = end; i-- > node->first_child && end - i <= IEZ_EDGE_REST;) {
         if (w->nodes[i].edge == IEZ_EDGE_LITERAL)
             break;
         uint64_t length = field_length(w, w->nodes[i].edge, frame->at);

@@ -14,7 +14,7 @@ PHRASES: dict[str, str] = {
     "IEZ_EXISTED": "there already",
     "IEZ_DIFFERS": "with another layout than planned",
     "IEZ_SILENT": "ignored by the MDS (this site does not let users set layouts)",
-    "IEZ_READONLY_MODE": "created without write permission (the MDS would refuse)",
+    "IEZ_READONLY_MODE": "created without read and write permission (the MDS would refuse)",
     "IEZ_SYMLINK": "created through a symbolic link",
     "IEZ_UNSUPPORTED": "created by a call that cannot carry a layout",
     "IEZ_BUSY": "created while no scratch memory was free",
