@@ -194,6 +194,7 @@ void iez_outcome_note(enum iez_outcome outcome, uint64_t plan_generation) {
 void iez_outcome_communicator(int rank, int size) {
     int saved = errno;
     struct iez_process *process = iez_process;
+    iez_process_start();
     atomic_store(&process->rank_plus_one, rank + 1);
     atomic_store(&process->comm_size, size);
     if (size > 1)

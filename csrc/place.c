@@ -65,6 +65,7 @@ static enum iez_decision look_up(int dirfd, const char *path, size_t bytes,
 enum iez_decision iez_decide(int dirfd, const char *path, struct iez_order *order) {
     int saved = errno;
     enum iez_decision decision = IEZ_PASS;
+    iez_process_start();
     order->is_outermost = enter();
     if (!order->is_outermost)
         return IEZ_PASS;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -89,8 +90,7 @@ static const char *map_descriptor(int fd, struct iez_plan *plan) {
         return "it cannot be read";
     if (st.st_mode & (S_IWGRP | S_IWOTH))
         return "other users may write to it";
-    uid_t me = (uid_t)syscall(SYS_geteuid);
-    if (st.st_uid != me && st.st_uid != 0)
+    if (st.st_uid != getauxval(AT_EUID) && st.st_uid != 0)
         return "it belongs to another user";
     if ((uint64_t)st.st_size < sizeof(struct iez_plan_header))
         return "it is too short to be a plan";
@@ -206,9 +206,10 @@ static uint32_t find_exact(const struct iez_plan *plan, const char *path, uint64
     const struct iez_slot *slots =
         (const struct iez_slot *)(plan->base + plan->header->slots.offset);
     uint64_t hash = iez_hash(path, bytes);
+    uint64_t at = iez_slot_of(hash, count);
+    __builtin_prefetch(&slots[at]); /* the one access that may go to main memory */
     if (!may_be_planned(plan, hash))
         return IEZ_PLAN_NONE;
-    uint64_t at = iez_slot_of(hash, count);
     for (int probe = 0; probe < PROBES_MAX && slots[at].hash; probe++) {
         if (slots[at].hash == hash)
             return slots[at].layout;

@@ -29,7 +29,11 @@ struct iez_process *const iez_process = &wiped.process;
 /* Where the kernel cannot do it (before 4.14, or with larger pages) a child counts into its
  * parent's file. */
 void iez_process_start(void) {
-    madvise(&wiped, sizeof wiped, MADV_WIPEONFORK);
+    static _Atomic bool is_started;
+    if (!atomic_load_explicit(&is_started, memory_order_relaxed)) {
+        atomic_store(&is_started, true);
+        madvise(&wiped, sizeof wiped, MADV_WIPEONFORK);
+    }
 }
 
 /* A bit that was free, now taken; -1: none. */

@@ -28,6 +28,7 @@ struct iez_process {
 
 extern struct iez_process *const iez_process;
 
+/* Before its first use: most processes create nothing, and need not pay for it. */
 void iez_process_start(void);
 
 /* Memory that is too large for a signal handler's stack; malloc may be what was interrupted. */

@@ -13,7 +13,6 @@
 
 #include "current.h"
 #include "path.h"
-#include "process.h"
 #include "real.h"
 #include "system.h"
 
@@ -24,14 +23,18 @@ static struct stat stderr_at_start;
 static bool stderr_was_open;
 
 /* Programs that start other programs: what they create is not the job's. */
-static const char *const launchers[] = {
+static const char launchers[][20] = {
     "aprun",
     "hydra_bstrap_proxy",
     "hydra_pmi_proxy",
     "jsrun",
     "mpiexec",
     "mpiexec.hydra",
+    "mpiexec.mpich",
+    "mpiexec.openmpi",
     "mpirun",
+    "mpirun.mpich",
+    "mpirun.openmpi",
     "orted",
     "orterun",
     "prte",
@@ -42,10 +45,6 @@ static const char *const launchers[] = {
     "slurmstepd",
     "srun",
     "ssh",
-    "mpiexec.mpich",
-    "mpirun.mpich",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
 };
 
 static bool is_launcher(void) {
@@ -146,7 +145,6 @@ static void start(const char *path) {
         iez_say(trouble, "the job runs plain; try: iez plan show --check");
         return;
     }
-    iez_process_start();
     iez_path_start();
     atomic_store(&iez_is_on, true);
 }

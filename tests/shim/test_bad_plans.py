@@ -272,3 +272,21 @@ def test_a_plan_that_does_not_fit(program: Path, work: Path, plan: Path) -> None
     assert (done.returncode, done.stdout) == (0, plain.stdout)
     assert len(done.stderr.splitlines()) == 1
     assert XATTR not in os.listxattr(work / "new")
+
+
+def test_nobody_reads_standard_error_any_more(plan: Path, work: Path) -> None:
+    """The line must not end the program by SIGPIPE."""
+    plan.unlink()
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(["true"], env=shim_environment(plan), stderr=writer, check=False)
+    os.close(writer)
+    assert done.returncode == 0
+
+
+def test_a_relative_path_is_no_plan(
+    plan: Path, work: Path, run_with_shim: Run, open_folder: Path
+) -> None:
+    done = run_with_shim(["touch", work / "a"], Path(plan.name), cwd=plan.parent)
+    assert (done.returncode, done.stderr.count("iez:")) == (0, 1)
+    assert XATTR not in os.listxattr(work / "a")

@@ -152,6 +152,26 @@ def test_a_refused_layout_leaves_a_writable_file_with_the_default_layout(
     assert (f"setstripe {REQUEST_BYTES:x}" in refused.log) == (descriptors == "many")
 
 
+@pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO"])
+def test_where_even_the_default_layout_is_refused_nothing_stays_behind(
+    tools: Tools, tmp_path: Path, error: str
+) -> None:
+    number = str(getattr(errno, error))
+    full = {"FAKE_LUSTRE": str(errno.ENOSPC), "FAKE_LUSTRE_DEFAULT": number}
+    refused = run(tools, tmp_path / "refused", True, "one", **full)
+    assert f"plain fd=-1 errno={number}" in refused.output
+    assert not list((tmp_path / "refused").iterdir())
+
+
+def test_an_interrupted_request_for_the_default_layout_is_made_again(
+    tools: Tools, tmp_path: Path
+) -> None:
+    plain = run(tools, tmp_path / "plain", False, "one")
+    refused = {"FAKE_LUSTRE": str(errno.ENOSPC), "FAKE_LUSTRE_DEFAULT": str(errno.EINTR)}
+    again = run(tools, tmp_path / "again", True, "one", **refused)
+    assert (again.output, again.layouts) == (plain.output, plain.layouts)
+
+
 def test_where_there_is_no_lustre_the_descriptor_shows_no_trace(
     tools: Tools, tmp_path: Path
 ) -> None:

@@ -1,11 +1,12 @@
 """The outcome files: one for each process that created something, whatever becomes of it."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import shim_environment
+from conftest import build_plan, shim_environment
 
 from iez_client.place import read_outcomes
 from iez_common._core import ffi
@@ -79,3 +80,21 @@ def test_where_no_outcome_can_be_written_the_job_goes_on(work: Path, plan: Path)
         check=True,
     )
     assert (done.stdout, done.stderr) == ("a b\n", "")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mounts a file system")
+def test_outcomes_are_kept_where_a_store_to_a_mapped_file_could_kill(
+    work: Path, tmp_path: Path, run_with_shim: Run
+) -> None:
+    """ramfs stands for all file systems that are not known to keep their blocks."""
+    where = tmp_path / "run"
+    where.mkdir()
+    subprocess.run(["mount", "-t", "ramfs", "ramfs", where], check=True)
+    try:
+        plan = build_plan(where / "plan", work, [(f"{work}/**", 2, "1M", "3 1", "")])
+        script = "echo x > a; echo x > b; (echo x > c); kill -9 $$"
+        assert run_with_shim(["bash", "-c", script], plan, cwd=work).returncode == -9
+        outcomes = read_outcomes(where)
+        assert (outcomes["IEZ_PLACED"], outcomes.process_count) == (3, 2)
+    finally:
+        subprocess.run(["umount", where], check=True)

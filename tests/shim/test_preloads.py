@@ -63,3 +63,20 @@ def test_the_variables_of_the_environment_stay(
     lines = done.stdout.decode().splitlines()
     assert f"LD_PRELOAD={shim_library}:{other}" in lines
     assert f"IEZ_PLAN={plan}" in lines
+
+
+def test_a_library_that_stands_in_for_dlsym_does_no_harm(
+    tmp_path: Path, mock_plan: Build, shim_library: Path
+) -> None:
+    library = tmp_path / "own_dlsym.so"
+    words = ["gcc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-fno-optimize-sibling-calls"]
+    subprocess.run([*words, str(PRELOADS / "own_dlsym.c"), "-o", str(library)], check=True)
+    mock = tmp_path / "mock"
+    mock.mkdir()
+    plan = mock_plan(mock, [(f"{mock}/**", 2, "1M", "3 1", "")])
+    for order in (f"{library}:{shim_library}", f"{shim_library}:{library}"):
+        both = shim_environment(plan, LD_PRELOAD=order)
+        done = subprocess.run(["bash", "-c", f"echo x > {mock}/a"], env=both, check=False)
+        assert done.returncode == 0
+        assert (mock / "a").read_text() == "x\n"
+        (mock / "a").unlink()

@@ -3,8 +3,9 @@
  * layout of a file is kept in an xattr of the real file.
  *
  * FAKE_LUSTRE in the environment: an errno's number that every SETSTRIPE is answered with, or
- * "silent" (answers 0 and does nothing), or "slow" (waits between create and layout). Each call of
- * interest is written to the file FAKE_LUSTRE_LOG names. */
+ * "silent" (answers 0 and does nothing), or "slow" (waits between create and layout).
+ * FAKE_LUSTRE_DEFAULT: the errno with which the MDS refuses the default layout; EINTR only once.
+ * Each call of interest is written to the file FAKE_LUSTRE_LOG names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -72,8 +73,15 @@ static long fake_open(int dirfd, const char *path, int flags, mode_t mode) {
     if (delayed)
         log_call("delayed", (unsigned long)flags);
     static const uint32_t plain[8] = {0x0BD10BD0, 1, 0, 0, 0, 0, 1 << 20, 1};
-    if (!delayed && (flags & O_ACCMODE) != O_RDONLY)
-        kernel(SYS_fsetxattr, fd, (long)STORED, (long)plain, sizeof plain, 1, 0);
+    if (delayed || (flags & O_ACCMODE) == O_RDONLY || stored((int)fd, NULL, 0) > 0)
+        return fd;
+    static int refusals;
+    const char *refused = getenv("FAKE_LUSTRE_DEFAULT");
+    if (refused && (atol(refused) != EINTR || refusals++ == 0)) {
+        kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+        return -atol(refused);
+    }
+    kernel(SYS_fsetxattr, fd, (long)STORED, (long)plain, sizeof plain, 1, 0);
     return fd;
 }
 
