@@ -1,9 +1,10 @@
 """What tests share: the built library, plans for a mock file system, programs run under both."""
 
 import csv
+import json
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,21 @@ def build_plan(plan: Path, mock: Path, rows: Iterable[Row], state: str = "") -> 
 def shim_environment(plan: Path, **extra: str) -> dict[str, str]:
     """The environment of a process under the plan."""
     return {**os.environ, "LD_PRELOAD": str(LIBRARY), "IEZ_PLAN": str(plan), **extra}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tells scripts/check-report, by the file IEZ_TEST_REPORT, what each test came to."""
+    report = yield
+    path = os.environ.get("IEZ_TEST_REPORT")
+    if path and (report.when == "call" or report.outcome != "passed"):
+        markers = sorted({mark.name for mark in item.iter_markers()})
+        line = {"name": item.nodeid, "markers": markers, "outcome": report.outcome}
+        with Path(path).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+    return report
 
 
 @pytest.fixture(scope="session")
