@@ -79,6 +79,8 @@ def lookups(lookup: Path, plan: Path, mock: Path) -> None:
     note("look-ups")
     for name in ("hit", "miss", "warm", "template", "memory"):
         report(f"plan.{name}_ns", lookup_ns([lookup, name, plan, mock]), "ns")
+    for name in ("hit", "miss", "memory"):
+        report(f"plan.{name}_latency_ns", lookup_ns([lookup, name, plan, mock, "alone"]), "ns")
     first = [lookup, "first", plan, mock]
     times = [int(subprocess.run(first, check=True, capture_output=True).stdout) for _ in range(200)]
     report("plan.first_use_us", statistics.median(times) / 1000, "us")
@@ -95,7 +97,7 @@ def lookup_ns(command: list[str | Path]) -> float:
 
 def against_databases(lookup: Path, plan: Path, mock: Path, work: Path) -> None:
     """The same question put to a database, in turns with the plan."""
-    with Worker([lookup, "hit", plan, mock]) as ours:
+    with Worker([lookup, "hit", plan, mock, "alone"]) as ours:
         with databases.sqlite(mock, work) as command:
             compare("sqlite", ours, command)
         with databases.mariadb(mock, work) as command:
