@@ -155,15 +155,17 @@ def stays_out(options: Options) -> bool:
 def arrange(options: Options, signals: Signals) -> Job | None:
     """Makes the run directory with the plan, and the job's environment. None: run it plain."""
     library = os.stat(LIBRARY)
-    configured = is_configured(options)
+    has_settings = settings_exist()
+    state = state_dir(has_settings)
+    configured = has_settings or is_configured(options)
     launched = os.path.basename(options.command[0]) in LAUNCHERS
     group = None
     if configured and not launched and any(name in os.environ for name in RANK_VARIABLES):
         from iez_client import ranks
 
-        group = ranks.join(make_run_dir, os.environ)
+        group = ranks.join(lambda name: make_run_dir(state, name), os.environ)
     name = f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
-    job = Job(options.command, group.directory if group else make_run_dir(name))
+    job = Job(options.command, group.directory if group else make_run_dir(state, name))
     job.group = group
     job.reports = configured
     try:
@@ -186,9 +188,6 @@ def is_configured(options: Options) -> bool:
     environ = os.environ
     if options.prepare or environ.get("IEZ_MOCK") or environ.get("IEZ_MOCK_STATE"):
         return True
-    config = environ.get("XDG_CONFIG_HOME") or environ.get("HOME", "") + "/.config"
-    if os.access(f"{config}/iez/config.toml", os.F_OK) or os.access("/etc/iez/site.toml", os.F_OK):
-        return True
     try:
         # The kernel writes blanks in names as \040: this can only be the type field.
         return b" lustre " in read_whole("/proc/mounts")
@@ -196,15 +195,27 @@ def is_configured(options: Options) -> bool:
         return False
 
 
-def make_run_dir(name: str) -> str:
+def settings_exist() -> bool:
+    config = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
+    files = f"{config}/iez/config.toml", "/etc/iez/site.toml"
+    return any(os.access(file, os.F_OK) for file in files)
+
+
+def state_dir(has_settings: bool) -> str:
+    """What `iez config show` prints; empty for a user without a home."""
+    environ = os.environ
+    if has_settings:
+        from iez_common import config
+
+        return config.load()["state_dir"].value
+    home = environ.get("HOME", "")
+    base = environ.get("XDG_STATE_HOME") or (home and f"{home}/.local/state")
+    return environ.get("IEZ_STATE_DIR") or (base and f"{base}/iez")
+
+
+def make_run_dir(base: str, name: str) -> str:
     """Makes runs/NAME below the first state directory that can be written, or finds it there: the
     ranks of one job meet in a directory."""
-    environ = os.environ
-    base = environ.get("IEZ_STATE_DIR") or environ.get("XDG_STATE_HOME", "")
-    if not base and environ.get("HOME"):
-        base = environ["HOME"] + "/.local/state"
-    if base and not environ.get("IEZ_STATE_DIR"):
-        base += "/iez"
     if base and not (is_odd(LIBRARY) and is_odd(base)):
         path = f"{os.path.abspath(base)}/runs/{name}"
         try:

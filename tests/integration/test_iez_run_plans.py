@@ -133,6 +133,15 @@ def test_state_directory_can_be_chosen(run: Callable, tmp_path: Path) -> None:
         assert plan.startswith(f"{tmp_path}/s/iez/runs/")
 
 
+def test_state_directory_of_the_settings_file_is_used(
+    run: Callable, env: dict[str, str], tmp_path: Path
+) -> None:
+    settings = Path(env["HOME"]) / ".config" / "iez" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'state_dir = "{tmp_path}/elsewhere"\n')
+    assert run("sh", "-c", "echo $IEZ_PLAN").stdout.startswith(f"{tmp_path}/elsewhere/runs/")
+
+
 def test_missing_library_is_one_line_and_the_job_runs(env: dict[str, str], tmp_path: Path) -> None:
     done = run_copy(tmp_path / "copy", env, "sh", "-c", SHOW + "; exit 8", without_library=True)
     assert (done.returncode, done.stdout) == (8, "\n\n")
