@@ -14,7 +14,7 @@
 #include "system.h"
 #include "template.h"
 
-#define PROBES_MAX 1024 /* a chain is never this long in a table that we built */
+#define PROBES_MAX 256 /* a chain is never this long in a table that we built */
 
 static uint64_t mix(uint64_t a, uint64_t b) {
     unsigned __int128 product = (unsigned __int128)a * b;
@@ -198,22 +198,34 @@ static bool may_be_planned(const struct iez_plan *plan, uint64_t hash) {
     return (words[iez_slot_of(hash, section->count)] & bits) == bits;
 }
 
+/* The slot of `hash` in a bucket, else its first empty slot, else NULL. Without a branch for each:
+ * which of the four it is cannot be foreseen, and a wrong guess waits for main memory. */
+static const struct iez_slot *probe(const struct iez_slot *bucket, uint64_t hash) {
+    const struct iez_slot *found = NULL, *empty = NULL;
+    for (int i = IEZ_PLAN_BUCKET - 1; i >= 0; i--) {
+        found = bucket[i].hash == hash ? &bucket[i] : found;
+        empty = bucket[i].hash == 0 ? &bucket[i] : empty;
+    }
+    return found ? found : empty;
+}
+
 /* The layout reference of an exact path, or IEZ_PLAN_NONE. */
 static uint32_t find_exact(const struct iez_plan *plan, const char *path, uint64_t bytes) {
-    uint64_t count = plan->header->slots.count;
-    if (count == 0)
+    uint64_t buckets = plan->header->slots.count / IEZ_PLAN_BUCKET;
+    if (buckets == 0)
         return IEZ_PLAN_NONE;
     const struct iez_slot *slots =
         (const struct iez_slot *)(plan->base + plan->header->slots.offset);
     uint64_t hash = iez_hash(path, bytes);
-    uint64_t at = iez_slot_of(hash, count);
-    __builtin_prefetch(&slots[at]); /* the one access that may go to main memory */
+    uint64_t at = iez_slot_of(hash, buckets);
+    __builtin_prefetch(&slots[at * IEZ_PLAN_BUCKET]); /* may have to come from main memory */
     if (!may_be_planned(plan, hash))
         return IEZ_PLAN_NONE;
-    for (int probe = 0; probe < PROBES_MAX && slots[at].hash; probe++) {
-        if (slots[at].hash == hash)
-            return slots[at].layout;
-        if (++at == count)
+    for (int tries = 0; tries < PROBES_MAX; tries++) {
+        const struct iez_slot *slot = probe(&slots[at * IEZ_PLAN_BUCKET], hash);
+        if (slot)
+            return slot->hash == hash ? slot->layout : IEZ_PLAN_NONE;
+        if (++at == buckets)
             at = 0;
     }
     return IEZ_PLAN_NONE;

@@ -8,7 +8,7 @@ uint64_t iez_build_slots(struct iez_slot *slots, uint64_t slot_count, const unsi
         uint16_t length;
         memcpy(&length, texts + text_refs[i], sizeof length);
         uint64_t hash = iez_hash(texts + text_refs[i] + sizeof length, length);
-        uint64_t at = iez_slot_of(hash, slot_count);
+        uint64_t at = iez_slot_of(hash, slot_count / IEZ_PLAN_BUCKET) * IEZ_PLAN_BUCKET;
         while (slots[at].hash && slots[at].hash != hash)
             at = at + 1 == slot_count ? 0 : at + 1;
         if (slots[at].hash)

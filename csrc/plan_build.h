@@ -6,9 +6,9 @@
 #include "plan.h"
 
 /* cffi: begin */
-/* Enters `n` paths into an all-zero hash table of `slot_count` > n slots. Path i is the text at
- * text_refs[i] of `texts`, its layout layout_refs[i]. Gives n, or the number of the first path
- * whose hash is taken already. */
+/* Enters `n` paths into an all-zero hash table of `slot_count` > n slots, whole buckets. Path i is
+ * the text at text_refs[i] of `texts`, its layout layout_refs[i]. Gives n, or the number of the
+ * first path whose hash is taken already. */
 uint64_t iez_build_slots(struct iez_slot *slots, uint64_t slot_count, const unsigned char *texts,
                          const uint32_t *text_refs, const uint32_t *layout_refs, uint64_t n);
 

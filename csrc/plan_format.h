@@ -15,6 +15,7 @@
 #define IEZ_PLAN_MAGIC   0x314e414c505a4549 /* "IEZPLAN1" in memory */
 #define IEZ_PLAN_VERSION 1
 #define IEZ_PLAN_NONE    0xffffffff /* "no such reference" in any 32-bit reference */
+#define IEZ_PLAN_BUCKET  4          /* slots of the hash table that are probed at once */
 #define IEZ_PLAN_FIELDS  16         /* fields a template may have */
 
 /* What kind of file system lies below a prefix. */
@@ -89,10 +90,10 @@ struct iez_ost {
     uint32_t state;
 };
 
-/* Linear probing from slot (hash * count) >> 64. The path itself is not compared: two planned
- * paths never share a hash (the builder sees to it), and an unplanned one meets a planned hash
- * with a chance of 2^-63. The filter (a Bloom filter, a word a hash) has word (hash * count) >> 64
- * with three bits for each path, given by the lowest 18 bits of its hash. */
+/* Buckets of four slots, one cache line each; a path is in the bucket (hash * buckets) >> 64 or,
+ * where that is full, in the next one. The path itself is not compared: two planned paths never
+ * share a hash (the builder sees to it), and an unplanned one meets a planned hash with a chance of
+ * 2^-62. */
 struct iez_slot {
     uint64_t hash; /* 0: empty */
     uint32_t layout;

@@ -23,7 +23,8 @@ def _slots(draft: Draft) -> tuple[bytes, bytes]:
     count = len(draft.text_refs)
     if count == 0:
         return b"", b""
-    slot_count = count + count // 2 + 1
+    bucket = lib.IEZ_PLAN_BUCKET
+    slot_count = (count + count // 2) // bucket * bucket + bucket
     slots = ffi.new("struct iez_slot[]", slot_count)
     taken = lib.iez_build_slots(
         slots,

@@ -24,6 +24,7 @@ ELEMENT_BYTES: dict[str, int] = {
     "texts": 1,
 }
 HEADER_BYTES: int = ffi.sizeof("struct iez_plan_header")
+CACHE_LINE_BYTES = 64  # a bucket of the hash table is to be in one
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def assemble(
     header = ffi.new("struct iez_plan_header *")
     image = bytearray(HEADER_BYTES)
     for name in SECTIONS:
-        image += bytes(-len(image) % 8)
+        image += bytes(-len(image) % CACHE_LINE_BYTES)
         section = getattr(header, name)
         section.offset = len(image)
         section.count = len(sections[name]) // ELEMENT_BYTES[name]
