@@ -89,7 +89,7 @@ static const char *map_descriptor(int fd, struct iez_plan *plan) {
     if (iez_sys_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return "it cannot be read";
     if (st.st_mode & (S_IWGRP | S_IWOTH))
-        return "other users may write to it";
+        return "other users may write to it (chmod go-w)";
     if (st.st_uid != getauxval(AT_EUID) && st.st_uid != 0)
         return "it belongs to another user";
     if ((uint64_t)st.st_size < sizeof(struct iez_plan_header))

@@ -142,7 +142,7 @@ static void start(const char *path) {
     const char *trouble =
         path[0] == '/' ? iez_current_start(plan_path) : "its path is not absolute";
     if (trouble) {
-        iez_say(trouble, "the job runs plain; try: iez plan show --check");
+        iez_say(trouble, "the job runs plain; try: iez plan build");
         return;
     }
     iez_path_start();

@@ -81,15 +81,15 @@ def from_list(directory: Path, indices: Sequence[int]) -> FileSystem:
 
 
 def from_mounts(
-    mounts_file: Path = MOUNTS, osc_roots: Sequence[Path] = OSC_ROOTS
+    mounts_file: Path | None = None, osc_roots: Sequence[Path] | None = None
 ) -> list[FileSystem]:
     """Every mounted Lustre whose OSTs can be told."""
     try:
-        text = mounts_file.read_bytes()
+        text = (mounts_file or MOUNTS).read_bytes()
     except OSError:
         return []
     found = []
-    live = _live_osts(osc_roots)
+    live = _live_osts(osc_roots or OSC_ROOTS)
     for line in os.fsdecode(text).splitlines():
         words = line.split(" ")
         if len(words) < 3 or words[2] != "lustre":

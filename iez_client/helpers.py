@@ -5,7 +5,7 @@ only. Imported by iez-run where there is something to plan or to report, never f
 """
 
 # iez-run does without pathlib: it would double its start.
-# ruff: noqa: PTH103, PTH104, PTH106, PTH108, PTH116, PTH119, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH103, PTH104, PTH106, PTH108, PTH110, PTH116, PTH119, PTH120, PTH123, PTH208, PTH211
 
 import os
 import signal
@@ -22,13 +22,15 @@ BOOT = (
 )
 FINISH_LIMIT_S = 60.0
 FORGOTTEN_S = 60 * 86400.0
+ENDED_S = 86400.0
 TICK_S = 0.1
 LOOK_EVERY_S = 0.5
 
 
-def start(package: str, words: list[str]) -> int:
+def start(package: str, words: list[str], silent: bool = False) -> int:
     """Starts `job WORDS`; gives its process id. Signals that iez-run holds back are held back
     there too: Ctrl-C is for the job."""
+    silenced = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)] if silent else []
     environ = dict(os.environ)
     environ.pop("IEZ_PLAN", None)
     theirs = environ.pop("LD_PRELOAD", "").replace(" ", ":").split(":")
@@ -41,6 +43,7 @@ def start(package: str, words: list[str]) -> int:
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            *silenced,
         ],
         setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
     )
@@ -85,7 +88,7 @@ class Plan:
         self.source = settings.get("--plan", "")
         self.seen = self.identity()
         self.pid = 0
-        self.failed = False
+        self.has_complained = False
         self.next_look_s = 0.0
 
     def make(self, limit_s: float, interrupted: Callable[[], int]) -> bool:
@@ -99,19 +102,20 @@ class Plan:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def look(self, now_s: float) -> None:
-        """Starts a helper if need be and does not wait for it; called every second or more."""
+        """Starts a helper if need be and does not wait for it; called every second or more. Only
+        the first that fails says so: one line a job."""
         if self.pid:
             done, status = os.waitpid(self.pid, os.WNOHANG)
             self.pid = 0 if done else self.pid
-            self.failed = self.failed or status != 0
-        if self.pid or self.failed or now_s < self.next_look_s:
-            return  # a second failure would be a second line
+            self.has_complained = self.has_complained or status != 0
+        if self.pid or now_s < self.next_look_s:
+            return
         self.next_look_s = now_s + LOOK_EVERY_S
         identity = self.identity()
         if identity and identity != self.seen:
             self.seen = identity
             with suppress(OSError):  # no process to be had: the old plan stays good
-                self.pid = start(self.package, self.words)
+                self.pid = start(self.package, [*self.words, "--again"], self.has_complained)
 
     def stop(self) -> None:
         if self.pid:
@@ -134,17 +138,25 @@ def make_empty_plan(package: str, run_dir: str, kept: str, limit_s: float) -> bo
 
 def report(package: str, run_dir: str) -> None:
     """The summary line, where any process met a file that is watched."""
-    sweep(os.path.dirname(run_dir), time.time() - FORGOTTEN_S)
     if any(name.endswith(".outcome") for name in os.listdir(run_dir)):
         run(package, ["finish", run_dir], FINISH_LIMIT_S, None)
 
 
-def sweep(runs: str, before_s: float) -> None:
-    """Removes the directories of runs whose iez-run was killed, once no job can be that old."""
-    for entry in os.scandir(runs):
+def sweep(run_dir: str) -> None:
+    """Removes what earlier runs left beside this one: the directories of those whose iez-run was
+    killed, once no job can be that old, and the marks of launches that have ended."""
+    runs, found, _ = run_dir.rpartition("/runs/")
+    for entry in os.scandir(runs + found):
         with suppress(OSError):
-            if entry.stat(follow_symlinks=False).st_mtime < before_s:
+            age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
+            if age_s > FORGOTTEN_S or (age_s > ENDED_S and has_ended(entry.path)):
                 remove_tree(entry.path)
+
+
+def has_ended(launch: str) -> bool:
+    """Whether a directory holds only rounds of ranks that have ended."""
+    turns = os.listdir(launch)
+    return all(turn.isdigit() and os.path.exists(f"{launch}/{turn}/spoken") for turn in turns)
 
 
 def link(library: str, run_dir: str) -> str:

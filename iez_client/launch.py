@@ -18,8 +18,8 @@ PLAN = "IEZ_PLAN"
 ENV_LIST = "mca_base_env_list"
 VERSION_LIMIT_S = 5
 
-# How many words follow an option. What is missing here is taken to have none; if it has one after
-# all, that word is taken for the program, and a user's LD_PRELOAD behind it is not seen.
+# How many words follow an option. What is missing here is taken to have none (a long one of srun:
+# one); if that is wrong, the program is looked for one word too early or too late.
 HYDRA_ONE = frozenset(
     """genvlist f hosts host hostfile hostlist machinefile wdir configfile envlist n np launcher
     launcher-exec bootstrap bootstrap-exec rmk topolib bind-to binding map-by membind demux iface
@@ -37,10 +37,11 @@ OPEN_MPI_ONE = frozenset(
 OPEN_MPI_TWO = frozenset("mca gmca omca gomca pmixmca gpmixmca prtemca gprtemca".split())
 SRUN_SHORT_ONE = frozenset("ABcCdDeGiJLmMnNopPqrStTwWx")
 SRUN_LONG_NONE = frozenset(
-    """async contiguous disable-status exact exclusive get-user-env help hold immediate interactive
-    kill-on-bad-exit label multi-prog nice no-allocate no-kill overcommit overlap oversubscribe
-    preserve-env propagate pty quiet quit-on-interrupt reboot resv-ports send-libs share spread-job
-    test-only unbuffered usage use-min-nodes verbose version whole""".split()
+    """async bcast compress contiguous disable-status exact exclusive external-launcher get-user-env
+    help hold immediate interactive kill-on-bad-exit label multi-prog nice no-allocate no-kill
+    oom-kill-step overcommit overlap oversubscribe preserve-env propagate pty quiet quit-on-
+    interrupt reboot resv-ports send-libs share spread-job stepmgr test-only unbuffered usage
+    use-min-nodes verbose version whole x11""".split()
 )
 
 

@@ -17,6 +17,8 @@ def become(command: list[str], environ: dict[str, str]) -> int:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores these for itself
     try:
+        if not command[0]:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         try:
             os.execvpe(command[0], command, environ)
         except OSError as error:

@@ -3,14 +3,19 @@
 The first rank there makes the plan; the last one to end speaks for all. Every step is one file
 made with O_EXCL, which works on network file systems, and nobody waits without a limit: a rank
 that dies leaves the others unharmed, at worst without a summary line.
+
+A launch that calls iez-run several times has one round for each call, numbered in a directory of
+its own. A round that has ended stays there, empty but for the marks of who took part: they tell a
+rank which round is its next.
 """
 
 # iez-run does without pathlib: it would double its start.
-# ruff: noqa: PTH123, PTH208
+# ruff: noqa: PTH102, PTH108, PTH123, PTH208
 
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from zlib import crc32
 
 PAUSE_MIN_S, PAUSE_MAX_S = 0.02, 0.5
@@ -52,6 +57,26 @@ class Group:
             return False
         return claim(f"{self.directory}/spoken")
 
+    def clear(self) -> None:
+        """Leaves the marks of this round, which has ended, and removes those of earlier ones."""
+        from iez_client.helpers import remove_tree
+
+        for name in os.listdir(self.directory):
+            if not name.endswith(".here") and name != "spoken":
+                os.unlink(f"{self.directory}/{name}")
+        launch, _, own = self.directory.rpartition("/")
+        for turn in rounds(launch):
+            if turn < int(own) and has_ended(launch, turn):
+                remove_tree(f"{launch}/{turn}")
+
+
+def rounds(launch: str) -> list[int]:
+    return sorted(int(name) for name in os.listdir(launch) if name.isdigit())
+
+
+def has_ended(launch: str, turn: int) -> bool:
+    return os.access(f"{launch}/{turn}/spoken", os.F_OK)
+
 
 def claim(path: str) -> bool:
     """Makes an empty file; False when somebody else has made it."""
@@ -62,20 +87,24 @@ def claim(path: str) -> bool:
     return True
 
 
-def join(make_run_dir: Callable[[str], str], environ: Mapping[str, str]) -> Group | None:
-    """None for a process that is not one of several ranks, or whose job has no name."""
+def join(
+    make_run_dir: Callable[[str], str], environ: Mapping[str, str], asked: str
+) -> Group | None:
+    """None for a process that is not one of several ranks, or whose job has no name. Ranks that
+    asked for another plan are never in the same group."""
     rank, size = rank_and_size(environ)
-    key = job_key(environ) if size > 1 else ""
+    key = job_key(environ, asked) if size > 1 else ""
     if not key:
         return None
-    # A rank that calls iez-run again, while or after others do, belongs to another round.
-    for turn in range(ROUNDS):
-        directory = make_run_dir(f"{key}.{turn}")
-        try:
-            if claim(f"{directory}/{rank}.here"):
-                return Group(directory, rank, size)
-        except FileNotFoundError:
-            continue  # its last rank is removing it
+    launch = make_run_dir(key)
+    known = rounds(launch)
+    mine = [turn for turn in known if os.access(f"{launch}/{turn}/{rank}.here", os.F_OK)]
+    turn = mine[-1] + 1 if mine else next((t for t in known if not has_ended(launch, t)), 0)
+    for number in range(turn, turn + ROUNDS):
+        with suppress(FileExistsError):
+            os.mkdir(f"{launch}/{number}", 0o700)
+        if not has_ended(launch, number) and claim(f"{launch}/{number}/{rank}.here"):
+            return Group(f"{launch}/{number}", rank, size)
     return None
 
 
@@ -91,8 +120,8 @@ def rank_and_size(environ: Mapping[str, str]) -> tuple[int, int]:
     return 0, 1
 
 
-def job_key(environ: Mapping[str, str]) -> str:
-    """A name that all ranks of this job, and no other job, find."""
+def job_key(environ: Mapping[str, str], asked: str) -> str:
+    """A name that all ranks of this job that asked for the same, and no others, find."""
     if "OMPI_COMM_WORLD_RANK" in environ:
         # Open MPI 4 numbers its jobs with few bits: the address of its head makes them unique.
         name = environ.get("PMIX_NAMESPACE", "") + environ.get("OMPI_MCA_orte_hnp_uri", "")
@@ -100,7 +129,9 @@ def job_key(environ: Mapping[str, str]) -> str:
         name = hydra_port() if "PMI_RANK" in environ else ""
         if not name and "SLURM_STEP_ID" in environ:
             name = environ.get("SLURM_JOB_ID", "") + "." + environ["SLURM_STEP_ID"]
-    return f"job-{crc32(os.fsencode(name)):08x}-{len(name)}" if name else ""
+    if not name:
+        return ""
+    return f"job-{crc32(os.fsencode(name)):08x}-{crc32(os.fsencode(asked)):08x}"
 
 
 def hydra_port() -> str:

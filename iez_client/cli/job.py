@@ -1,10 +1,12 @@
 """Job: what iez-run does around a job, in a process of its own.
 
 python -m iez_client.cli.job prepare RUN_DIR [--plan FILE] [--mock DIR] [--mock-state FILE]
+                                             [--again]
 python -m iez_client.cli.job empty FILE
 python -m iez_client.cli.job finish RUN_DIR
 
-Trouble is one line on standard error and an exit code; iez-run then runs the job without a plan.
+Trouble is one line on standard error and an exit code; iez-run then runs the job without a plan,
+or, where one was to be made again, with the one it has.
 Arguments are read by hand: argparse alone would take as long as all the rest.
 """
 
@@ -16,7 +18,7 @@ from iez_common.errors import IezError, UsageError
 
 PLAN_NAME = "plan"
 _USAGE = (
-    "iez_client.cli.job prepare RUN_DIR [--plan FILE] [--mock DIR] [--mock-state FILE] | "
+    "iez_client.cli.job prepare RUN_DIR [--plan FILE] [--mock DIR] [--mock-state FILE] [--again] | "
     "empty FILE | finish RUN_DIR"
 )
 _OPTIONS = {"--plan": "plan", "--mock": "mock", "--mock-state": "mock_state"}
@@ -27,11 +29,19 @@ def main(arguments: Sequence[str]) -> int:
         return _run(arguments)
     except IezError as error:
         hint = f" (try: {error.hint})" if error.hint else ""
-        _say(error.message + hint)
+        _say(error.message + hint + _consequence(arguments))
         return error.exit_code
     except Exception as error:  # part of iez-run: one line, and the job runs
-        _say(f"{arguments[0]}: {type(error).__name__}: {error}")
+        _say(f"{arguments[0]}: {type(error).__name__}: {error}" + _consequence(arguments))
         return IezError.exit_code
+
+
+def _consequence(arguments: Sequence[str]) -> str:
+    if "prepare" not in arguments:
+        return ""
+    if "--again" in arguments:
+        return "; the job keeps the plan that it has"
+    return "; the job runs without iez"
 
 
 def _say(text: str) -> None:
@@ -42,7 +52,7 @@ def _run(arguments: Sequence[str]) -> int:
     if len(arguments) < 2:
         raise UsageError("job: something is missing", _USAGE)
     command, target = arguments[0], Path(arguments[1])
-    options = _options(arguments[2:])
+    options = _options([word for word in arguments[2:] if word != "--again"])
     if command == "prepare":
         prepare(target, options)
     elif command == "empty" and not options:

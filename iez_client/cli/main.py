@@ -9,7 +9,7 @@ from importlib import import_module
 
 from iez_client import __version__
 from iez_client.cli.commands import Parser
-from iez_common.errors import IezError, UsageError
+from iez_common.errors import IezError, OutputError, UsageError, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Names are bytes: those that are no text come out as they went in.
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
-            stream.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -51,10 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.hint:
             print(f"  try: {error.hint}", file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain again at its end.
+    except OSError as error:
+        # Python would complain again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        if isinstance(error, BrokenPipeError):
+            return 141  # the reader (head, less) has seen enough
+        print(f"iez: {reason(error)}", file=sys.stderr)
+        return OutputError.exit_code
     except KeyboardInterrupt:
         return 130
     return code

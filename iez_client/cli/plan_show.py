@@ -30,18 +30,25 @@ def parser(command: str) -> Parser:
         "--find", metavar="PATH", help="say what PATH would get; exit code 1 if nothing is planned"
     )
     show.add_argument(
-        "--limit", metavar="N", type=int, default=_LIMIT,
+        "--limit", metavar="N", type=_count, default=_LIMIT,
         help=f"print at most N paths as text; 0: all; default {_LIMIT}",
     )  # fmt: skip
     show.set_defaults(run=run_show)
     return show
 
 
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of paths")
+    return int(text)
+
+
 def run_show(options: argparse.Namespace) -> int:
-    from iez_client.plan.read import read_plan
+    from iez_client.plan.read import check_owner, read_plan
 
     plan = read_plan(Path(options.plan))
     if options.check:
+        check_owner(Path(options.plan))
         plan.verify()
     if options.find is not None:
         return _find(plan, options.find, options.json)
@@ -54,7 +61,7 @@ def run_show(options: argparse.Namespace) -> int:
 
 def _find(plan: "Plan", path: str, as_json: bool) -> int:
     from iez_client.cli.describe import describe, layout_json
-    from iez_client.plan.template import decode, encode
+    from iez_client.plan.template import encode
 
     whole = os.path.abspath(path)  # noqa: PTH100 - as the library looks names up: lexically
     found = plan.find(encode(whole))
@@ -73,7 +80,7 @@ def _find(plan: "Plan", path: str, as_json: bool) -> int:
         print(f"{whole}: nothing planned")
     else:
         by = f"by {found.template}" if found.template else "by its own path"
-        print(f"{decode(encode(whole))}: {describe(found.layout)}, {by}")
+        print(f"{whole}: {describe(found.layout)}, {by}")
     return 0 if found.layout else 1
 
 

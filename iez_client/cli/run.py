@@ -92,7 +92,7 @@ def main(words: list[str]) -> int:
 
         return show(options.show)
     if stays_out(options):
-        return run_plain(options.command)
+        return run_plain(options)
     signals = Signals()
     job = None
     try:
@@ -101,14 +101,17 @@ def main(words: list[str]) -> int:
         write_error(f"iez: {error or type(error).__name__}; the job runs without iez")
     if job is None:
         signals.release()
-        return run_plain(options.command)
+        return run_plain(options)
     return supervise(job, options, signals)
 
 
-def run_plain(command: list[str]) -> int:
+def run_plain(options: Options) -> int:
     from iez_client import process
 
-    return process.become(command, job_environ())
+    environ = job_environ()
+    if options.plain and "IEZ_PLAN" in environ:
+        environ["IEZ_DISABLE"] = "1"  # the library of the job around this one
+    return process.become(options.command, environ)
 
 
 def parse(words: list[str]) -> Options:
@@ -163,7 +166,8 @@ def arrange(options: Options, signals: Signals) -> Job | None:
     if configured and not launched and any(name in os.environ for name in RANK_VARIABLES):
         from iez_client import ranks
 
-        group = ranks.join(lambda name: make_run_dir(state, name), os.environ)
+        asked = repr(sorted(options.prepare.items()))
+        group = ranks.join(lambda name: make_run_dir(state, name), os.environ, asked)
     name = f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
     job = Job(options.command, group.directory if group else make_run_dir(state, name))
     job.group = group
@@ -176,7 +180,7 @@ def arrange(options: Options, signals: Signals) -> Job | None:
             add_variables(job, launched)
     finally:
         if (signals.early() or not job.environ) and (not group or group.leave()):
-            remove(job.run_dir)
+            remove(job)
     if signals.early():
         signals.release()  # and dies of it
         return None
@@ -196,9 +200,15 @@ def is_configured(options: Options) -> bool:
 
 
 def settings_exist() -> bool:
-    config = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
+    config = absolute("XDG_CONFIG_HOME") or os.environ.get("HOME", "") + "/.config"
     files = f"{config}/iez/config.toml", "/etc/iez/site.toml"
     return any(os.access(file, os.F_OK) for file in files)
+
+
+def absolute(variable: str) -> str:
+    """The XDG rules ignore a relative path."""
+    value = os.environ.get(variable, "")
+    return value if value.startswith("/") else ""
 
 
 def state_dir(has_settings: bool) -> str:
@@ -209,7 +219,7 @@ def state_dir(has_settings: bool) -> str:
 
         return config.load()["state_dir"].value
     home = environ.get("HOME", "")
-    base = environ.get("XDG_STATE_HOME") or (home and f"{home}/.local/state")
+    base = absolute("XDG_STATE_HOME") or (home and f"{home}/.local/state")
     return environ.get("IEZ_STATE_DIR") or (base and f"{base}/iez")
 
 
@@ -336,6 +346,8 @@ def start(job: Job, signals: Signals) -> int:
     # Python ignores these two for itself; the job must not.
     own = (_signal.SIGPIPE, _signal.SIGXFSZ)
     words = job.command
+    if not words[0]:
+        raise FileNotFoundError(2, "No such file or directory")
     try:
         return os.posix_spawnp(words[0], words, job.environ, setsigmask=signals.mask, setsigdef=own)
     except OSError as error:
@@ -368,17 +380,23 @@ def conclude(job: Job, options: Options) -> None:
         job.follower.stop()
     if job.group and not job.group.leave():
         return
-    if job.reports and not options.quiet:
+    if job.reports:
         from iez_client import helpers
 
-        helpers.report(PACKAGE, job.run_dir)
+        if not options.quiet:
+            helpers.report(PACKAGE, job.run_dir)
+        helpers.sweep(job.run_dir)
     if options.keep:
         write_error(f"iez: kept {job.run_dir}")
     else:
-        remove(job.run_dir)
+        remove(job)
 
 
-def remove(run_dir: str) -> None:
+def remove(job: Job) -> None:
+    run_dir = job.run_dir
+    if job.group:
+        job.group.clear()
+        return
     try:
         os.unlink(f"{run_dir}/plan")
         os.rmdir(run_dir)

@@ -26,5 +26,9 @@ Example:
 
 
 def show(word: str) -> int:
-    os.write(1, (f"iez-run {__version__}\n" if word == "--version" else HELP).encode())
+    text = f"iez-run {__version__}\n" if word == "--version" else HELP
+    try:
+        os.write(1, text.encode())
+    except OSError:
+        return 1  # a full disk, a closed descriptor
     return 0

@@ -85,6 +85,10 @@ def write_plan(path: Path, image: bytes | bytearray, keep_old: bool = False) -> 
     With `keep_old` the plan that was there stays as `NAME.gN`: a running job has it mapped, and a
     mapping whose file is gone is a SIGBUS on a network file system.
     """
+    if not path.name:
+        raise OutputError("a plan needs a file name")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is not a regular file", "name a new file, or a plan to replace")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -10,11 +10,11 @@ from iez_client.plan.bind import bind, rebind
 from iez_client.plan.compile import compile_draft
 from iez_client.plan.image import Body
 from iez_client.plan.locate import may_lie_on
-from iez_client.plan.read import Plan, is_plan, read_plan
+from iez_client.plan.read import Plan, check_owner, is_plan, read_plan
 from iez_client.plan.source import read_source
 from iez_client.plan.template import encode, parse
 from iez_common.config import Config
-from iez_common.errors import PlanError
+from iez_common.errors import PlanError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class Built:
 def known_file_systems(config: Config) -> list[FileSystem]:
     """The mock if one is configured; else the Lustre file systems of this machine."""
     directory = config.path("mock")
+    if directory is None and config["mock_state"].value:
+        raise UsageError("a mock state file belongs to a mock directory", "--mock DIR")
     if directory is None:
         return filesystems.from_mounts()
     return [filesystems.from_mock(directory, config.path("mock_state"))]
@@ -72,14 +74,27 @@ def plan_for_job(file: Path | None, config: Config) -> bytes | bytearray:
         if not built.is_bound:
             raise _nowhere(file, file_systems)
         return built.image
+    check_owner(file)
     plan = read_plan(file)
     # A mock asked for now beats what the plan was bound to; one in a settings file does not.
     if plan.is_bound and config["mock"].origin not in ("flag", "IEZ_MOCK"):
-        return file.read_bytes()
+        return _up_to_date(plan, file, config)
     file_systems = known_file_systems(config)
     if not _holds_somewhere(plan, file_systems):
         raise _nowhere(file, file_systems)
     return rebind(plan, file_systems, config.refresh_ms)
+
+
+def _up_to_date(plan: Plan, file: Path, config: Config) -> bytes | bytearray:
+    """A bound plan as it is, or bound again where OSTs have come or gone since: a plan that names
+    one that is gone is refused."""
+    then = plan.file_systems()
+    mounted = {each.prefix: each for each in filesystems.from_mounts()}
+    now = [mounted.get(each.prefix, each) for each in then]
+    chosen_ms = config.refresh_ms if config["refresh_ms"].origin != "default" else plan.refresh_ms
+    if now == then and chosen_ms == plan.refresh_ms:
+        return file.read_bytes()
+    return rebind(plan, now, chosen_ms)
 
 
 def _holds_somewhere(plan: Plan, file_systems: Sequence[FileSystem]) -> bool:

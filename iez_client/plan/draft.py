@@ -56,7 +56,10 @@ class Draft:
 
     def add_layout(self, layout: Layout) -> int:
         """The reference of a layout; equal ones share a record."""
-        return self.add_record(layout.record())
+        record = layout.record()
+        if record not in self._known_layouts:
+            layout.wire()  # refuses one that no request can carry, where its line is known
+        return self.add_record(record)
 
     def add_record(self, record: bytes) -> int:
         known = self._known_layouts.get(record)

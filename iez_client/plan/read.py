@@ -1,5 +1,6 @@
 """Read: a plan file in, what it says out. Look-ups are done by the library's own code."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,6 +213,18 @@ def read_plan(path: Path) -> Plan:
     except OSError as error:
         raise InputError(f"{path}: {reason(error)}") from None
     return Plan(data, str(path))
+
+
+def check_owner(path: Path) -> None:
+    """Refuses a plan that other users could have written, as the library does."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: {reason(error)}") from None
+    if status.st_mode & 0o022:
+        raise PlanError(f"{path}: other users may write to it", f"chmod go-w {path}")
+    if status.st_uid not in (os.geteuid(), 0):
+        raise PlanError(f"{path}: it belongs to another user", "build a plan of your own")
 
 
 def is_plan(path: Path) -> bool:

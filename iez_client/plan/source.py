@@ -35,6 +35,9 @@ def read_source(path: Path, file_systems: Sequence[FileSystem] = ()) -> Draft:
                 read_csv(file, draft)
     except OSError as error:
         raise InputError(f"{path}: {reason(error)}") from None
+    except (ValueError, OverflowError) as error:
+        # A number or a name that nothing can hold; the checks of single values come before.
+        raise SourceError(f"{path}: {error}") from None
     return draft
 
 

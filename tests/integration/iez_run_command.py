@@ -17,5 +17,12 @@ def iez_lines(text: str) -> list[str]:
 
 
 def runs(env: dict[str, str]) -> list[Path]:
-    """The run directories that are there now."""
-    return list((Path(env["HOME"]) / ".local/state/iez/runs").glob("*"))
+    """The run directories that are there now, but for the marks of launches that have ended."""
+    found = (Path(env["HOME"]) / ".local/state/iez/runs").glob("*")
+    return [path for path in found if not is_marks(path)]
+
+
+def is_marks(path: Path) -> bool:
+    """Whether only the marks of the last round of ranks are left."""
+    names = {file.name for file in path.glob("*/*")}
+    return "spoken" in names and all(name == "spoken" or name.endswith(".here") for name in names)

@@ -305,3 +305,41 @@ def test_a_closed_pipe_is_no_traceback(home: Path, env: dict[str, str]) -> None:
     )
     assert done.stdout.startswith("p: made ")
     assert done.stderr == ""
+
+
+def test_a_device_is_not_replaced_by_a_plan(iez: Run, home: Path) -> None:
+    write_csv(home, f"{home}/mock/a,1,1M,0,\n", "a.csv")
+    os.mkfifo(home / "pipe")
+    done = iez("plan", "build", "--from", "a.csv", "--mock", "mock", "-o", "pipe")
+    assert done.returncode == 73
+    assert "pipe is not a regular file" in done.stderr
+    assert (home / "pipe").is_fifo()
+
+
+def test_output_that_cannot_be_written_is_one_line(env: dict[str, str], home: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*IEZ, "config", "show"], env=env, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (73, "iez: no space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"files": [{"path": "/x/\\ud800"}]}',
+        '{"files": [{"path": "/x", "components": [{"end": 184467440737095516160}, {}]}]}',
+        '{"files": [{"path": "/x", "stripe_count": ' + 5000 * "9" + "}]}",
+        '{"files": [{"path": "/x", "components": ['
+        + ",".join(f'{{"end": {65536 * n}, "stripe_size": "64K"}}' for n in range(1, 3000))
+        + ', {"end": "eof"}]}]}',
+    ],
+    ids=["surrogate", "huge extent", "huge number", "too many components"],
+)
+def test_what_nothing_can_hold_is_refused_in_one_line(iez: Run, home: Path, text: str) -> None:
+    (home / "a.json").write_text(text)
+    done = iez("plan", "build", "--from", "a.json", "--mock", "mock", "-o", "plan")
+    assert done.returncode == 65
+    assert done.stderr.startswith("iez: a.json")
+    assert "Traceback" not in done.stderr
+    assert not (home / "plan").exists()

@@ -15,6 +15,8 @@ import iez_client
 
 pytest_plugins = ["iez_run_fixtures"]
 
+HEADER = "path,stripe_count,stripe_size,ost_list,pool\n"
+
 
 # The command line
 
@@ -213,3 +215,56 @@ def test_run_module_alone_loads_a_short_list_of_modules() -> None:
     allowed = "os os.path stat _stat posixpath genericpath _collections_abc abc _abc _signal time"
     ours = "iez_client iez_client.cli iez_client.cli.run"
     assert set(done.stdout.split()) <= {*allowed.split(), *ours.split()}
+
+
+# What a user can get wrong
+
+
+def test_plan_that_others_may_write_to_is_not_used(
+    run: Callable, mock: Path, tmp_path: Path
+) -> None:
+    plan = tmp_path / "my.plan"
+    (tmp_path / "my.csv").write_text(f"{HEADER}{mock}/**,1,1M,0,\n")
+    words = ["--from", tmp_path / "my.csv", "-o", plan, "--mock", mock]
+    subprocess.run([Path(IEZ_RUN).with_name("iez"), "plan", "build", *words], check=True)
+    plan.chmod(0o666)
+    done = run("--plan", str(plan), "touch", str(mock / "a"))
+    assert done.returncode == 0
+    assert "other users may write to it" in done.stderr
+    assert done.stderr.endswith("the job runs without iez\n")
+    assert os.listxattr(mock / "a") == []
+
+
+@pytest.mark.parametrize("options", [[], ["--plain"], ["--mock"]])
+def test_empty_command_is_one_that_is_not_found(
+    run: Callable, env: dict[str, str], mock: Path, options: list[str]
+) -> None:
+    words = [*options, str(mock)] if options == ["--mock"] else options
+    done = run(*words, "")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr == "iez-run: cannot run '': No such file or directory\n"
+    assert runs(env) == []
+
+
+def test_plain_inside_of_a_job_is_plain(run: Callable, mock: Path, tmp_path: Path) -> None:
+    (tmp_path / "my.csv").write_text(f"{HEADER}{mock}/**,1,1M,0,\n")
+    words = ["--mock", str(mock), "--plan", str(tmp_path / "my.csv")]
+    assert run(*words, str(IEZ_RUN), "--plain", "touch", str(mock / "a")).returncode == 0
+    assert os.listxattr(mock / "a") == []
+
+
+def test_plan_after_a_bad_one_is_followed_again(run: Callable, mock: Path, tmp_path: Path) -> None:
+    table = tmp_path / "my.csv"
+    table.write_text(f"{HEADER}{mock}/**,1,1M,0,\n")
+    (tmp_path / "good").write_text(f"{HEADER}{mock}/**,2,1M,3 4,\n")
+    script = f"""touch {mock}/first; echo nonsense > {table}.new; mv {table}.new {table}; sleep 2.5
+        mv {tmp_path}/good {table}
+        for i in $(seq 100); do
+            rm -f {mock}/last; touch {mock}/last; sleep 0.1
+            getfattr -n user.iez.lov -e hex {mock}/last 2>/dev/null | grep -q 0x.*03000000 && exit 9
+        done"""
+    done = run("--mock", str(mock), "--plan", str(table), "bash", "-c", script)
+    assert done.returncode == 9
+    complaints = [line for line in iez_lines(done.stderr) if "placed" not in line]
+    assert len(complaints) == 1
+    assert complaints[0].endswith("the job keeps the plan that it has")

@@ -13,6 +13,8 @@ import pytest
 from iez_run_command import IEZ_RUN, iez_lines, runs
 from rank_lines import SHOW, ours, rank_lines, ranks, run
 
+from iez_common.layout import read_wire
+
 pytest_plugins = ["iez_run_fixtures"]
 
 BIN = Path(sys.executable).parent
@@ -179,6 +181,31 @@ def test_ranks_that_each_start_iez_run_share_one_run_and_one_line(
     assert len(plans) == 1
     assert len(iez_lines(done.stderr)) == 1
     assert "3 not" in iez_lines(done.stderr)[0]
+    assert runs(env) == []
+
+
+@pytest.mark.mpi
+@each_launcher
+def test_ranks_that_start_iez_run_again_and_again_each_time_get_the_plan_they_asked_for(
+    env: dict[str, str], launcher: Launcher, mock: Path, tmp_path: Path
+) -> None:
+    for osts in ("0 1", "2 3", "4 5"):
+        table = f"path,stripe_count,stripe_size,ost_list,pool\n{mock}/**,2,1M,{osts},\n"
+        (tmp_path / f"{osts[0]}.csv").write_text(table)
+    script = f"""for plan in 0 2 4 4; do
+        {IEZ_RUN} --mock {mock} --plan {tmp_path}/$plan.csv touch {mock}/$plan.$$
+    done"""
+    done = run([*launcher.words, "-n", "3", "sh", "-c", script], env)
+    assert done.returncode == 0, done.stderr
+    files = list(mock.iterdir())
+    assert len(files) == 9
+    for file in files:
+        first = int(file.name[0])
+        (component,) = read_wire(os.getxattr(file, "user.iez.lov")).components
+        assert component.osts == (first, first + 1)
+    # The fourth round finds its files there.
+    lines = sorted(iez_lines(done.stderr))
+    assert lines == ["iez: 0 files placed", *["iez: 3 files placed"] * 3]
     assert runs(env) == []
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from iez_client import filesystems
 from iez_client.filesystems import (
     LUSTRE,
     MOCK,
@@ -15,8 +16,12 @@ from iez_client.filesystems import (
     from_mock,
     from_mounts,
 )
+from iez_client.plan.bind import write_plan
+from iez_client.plan.build import build_plan, plan_for_job
+from iez_client.plan.read import Plan
 from iez_common._core import lib
-from iez_common.errors import InputError, UsageError
+from iez_common.config import load
+from iez_common.errors import InputError, UnknownOstError, UsageError
 from iez_common.mock import STATES
 
 
@@ -146,3 +151,24 @@ def test_a_file_system_elsewhere_is_what_the_user_says() -> None:
     assert (found.kind, found.prefix, found.osts) == (LUSTRE, "/far/away", (Ost(3), Ost(5)))
     with pytest.raises(UsageError):
         from_list(Path("/"), [1])
+
+
+def test_a_plan_whose_ost_is_gone_is_refused_when_the_job_starts(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was fine when it was built; the machine has changed since."""
+    monkeypatch.setattr(filesystems, "MOUNTS", machine.mounts)
+    monkeypatch.setattr(filesystems, "OSC_ROOTS", machine.roots)
+    machine.mount("m@tcp:/fs /fs lustre rw 0 0")
+    for index in (0, 1, 2):
+        machine.device(f"fs-OST{index:04x}-osc-ff11")
+    table, plan = tmp_path / "my.csv", tmp_path / "my.plan"
+    table.write_text("path,stripe_count,stripe_size,ost_list,pool\n/fs/a,2,1M,0 2,\n")
+    write_plan(plan, build_plan(table, from_mounts(), 1000).image)
+    assert plan_for_job(plan, load(environ={})) == plan.read_bytes()
+    (machine.roots[0] / "fs-OST0001-osc-ff11" / "active").write_text("0\n")
+    (now,) = Plan(plan_for_job(plan, load(environ={})), "now").file_systems()
+    assert indices(now) == [0, 2]
+    (machine.roots[0] / "fs-OST0002-osc-ff11" / "active").write_text("0\n")
+    with pytest.raises(UnknownOstError, match="OST 2 does not exist"):
+        plan_for_job(plan, load(environ={}))
