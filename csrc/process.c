@@ -6,7 +6,7 @@
 #define LOOKUPS        32
 #define REQUESTS       64
 #define LARGE_REQUESTS 4
-#define REQUEST_BYTES  4096 /* a list of 168 OSTs */
+#define REQUEST_BYTES  4096 /* for a list of 146 OSTs, as place.c reckons */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

@@ -62,6 +62,14 @@ def shim_library() -> Path:
 
 
 @pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """An empty mock directory to work in."""
+    work = tmp_path / "mock"
+    work.mkdir()
+    return work
+
+
+@pytest.fixture
 def mock_plan(tmp_path: Path, shim_library: Path) -> Callable[..., Path]:
     """Makes a plan: mock_plan(mock_directory, [(path, count, size, osts, pool), …])."""
     made = 0

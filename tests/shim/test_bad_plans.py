@@ -24,13 +24,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    work = tmp_path / "mock"
-    work.mkdir()
-    return work
-
-
-@pytest.fixture
 def plan(work: Path, mock_plan: MakePlan) -> Path:
     return mock_plan(work, [(f"{work}/**", 2, "1M", "3 1", "")])
 

@@ -16,13 +16,6 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    work = tmp_path / "mock"
-    work.mkdir()
-    return work
-
-
-@pytest.fixture
 def plan(work: Path, mock_plan: Build) -> Path:
     return mock_plan(work, [(f"{work}/planned/**", 2, "1M", "3 1", "")])
 
