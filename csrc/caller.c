@@ -9,9 +9,9 @@
 
 #include "objects.h"
 
-/* Entries are filled once and never change; when all are taken, or what they hold may have been
- * unloaded, the search is done again. */
-enum { CACHED = 64, FREE = 0, FILLING = 1, FILLED = 2 };
+/* Entries are filled once and never change; when those of a place are all taken, or what they hold
+ * may have been unloaded, the search is done again. */
+enum { CACHED = 1024, PROBES = 16, FREE = 0, FILLING = 1, FILLED = 2 };
 
 static struct {
     atomic_int state;
@@ -21,8 +21,15 @@ static struct {
     unsigned long long unloaded;
 } cache[CACHED];
 
+/* Where the entries of a name and an address begin. */
+static size_t place_of(const char *name, uintptr_t address) {
+    uint64_t mixed = ((uintptr_t)name * 31 ^ address) * 0x9e3779b97f4a7c15ULL;
+    return (size_t)(mixed >> 40) % (CACHED - PROBES);
+}
+
 static uintptr_t recall(const char *name, uintptr_t address, unsigned long long unloaded) {
-    for (int i = 0; i < CACHED; i++) {
+    size_t first = place_of(name, address);
+    for (size_t i = first; i < first + PROBES; i++) {
         int state = atomic_load_explicit(&cache[i].state, memory_order_acquire);
         if (state == FREE)
             return 0;
@@ -35,7 +42,8 @@ static uintptr_t recall(const char *name, uintptr_t address, unsigned long long 
 
 static void remember(const char *name, uintptr_t address, unsigned long long unloaded,
                      uintptr_t function) {
-    for (int i = 0; i < CACHED; i++) {
+    size_t first = place_of(name, address);
+    for (size_t i = first; i < first + PROBES; i++) {
         int expected = FREE;
         if (!atomic_compare_exchange_strong(&cache[i].state, &expected, FILLING))
             continue;

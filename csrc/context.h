@@ -3,7 +3,7 @@
 #ifndef IEZ_CONTEXT_H
 #define IEZ_CONTEXT_H
 
-#include "outcome_format.h"
+#include "trace_format.h"
 
 /* initial-exec: no lazy TLS, which would allocate on first use in a thread. */
 extern __thread enum iez_api iez_context_api __attribute__((tls_model("initial-exec")));

@@ -3,20 +3,27 @@
 #include "flags.h"
 #include "place.h"
 #include "real.h"
+#include "trace.h"
 
 typedef int open_function(const char *path, int flags, ...);
 typedef int openat_function(int dirfd, const char *path, int flags, ...);
 
+static inline int noted(int fd, const char *path, int flags) {
+    if (fd >= 0 && iez_tracing())
+        iez_note_plain_open(fd, path, flags);
+    return fd;
+}
+
 static inline int forward_open(open_function *real, const char *path, int flags, mode_t mode) {
     if (!iez_may_place(flags))
-        return real(path, flags, mode);
+        return noted(real(path, flags, mode), path, flags);
     return iez_open(&(struct iez_create){.open = real, .path = path, .flags = flags, .mode = mode});
 }
 
 static inline int forward_openat(openat_function *real, int dirfd, const char *path, int flags,
                                  mode_t mode) {
     if (!iez_may_place(flags))
-        return real(dirfd, path, flags, mode);
+        return noted(real(dirfd, path, flags, mode), path, flags);
     return iez_open(&(struct iez_create){
         .openat = real, .dirfd = dirfd, .path = path, .flags = flags, .mode = mode});
 }
@@ -69,28 +76,28 @@ IEZ_EXPORT int creat64(const char *path, mode_t mode) {
 /* The checked forms have no mode: they are open(), or libc ends the program. */
 IEZ_EXPORT int __open_2(const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return iez_real.open(path, flags);
+        return noted(iez_real.open(path, flags), path, flags);
     iez_real_resolve_late();
     return iez_real.__open_2(path, flags);
 }
 
 IEZ_EXPORT int __open64_2(const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return iez_real.open64(path, flags);
+        return noted(iez_real.open64(path, flags), path, flags);
     iez_real_resolve_late();
     return iez_real.__open64_2(path, flags);
 }
 
 IEZ_EXPORT int __openat_2(int dirfd, const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return iez_real.openat(dirfd, path, flags);
+        return noted(iez_real.openat(dirfd, path, flags), path, flags);
     iez_real_resolve_late();
     return iez_real.__openat_2(dirfd, path, flags);
 }
 
 IEZ_EXPORT int __openat64_2(int dirfd, const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return iez_real.openat64(dirfd, path, flags);
+        return noted(iez_real.openat64(dirfd, path, flags), path, flags);
     iez_real_resolve_late();
     return iez_real.__openat64_2(dirfd, path, flags);
 }

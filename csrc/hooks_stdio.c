@@ -1,14 +1,25 @@
 /* fopen and freopen. libc opens inside of itself, where no hook sees it, so a planned file is
  * created here and the stream made over its descriptor. */
 #include <errno.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "context.h"
 #include "export.h"
-#include "outcome.h"
 #include "place.h"
 #include "real.h"
+#include "streams.h"
+#include "trace.h"
+
+/* freopen and fclose close the descriptor inside of libc. A stream without one has fileno -1. */
+void iez_note_stream_close(FILE *stream) {
+    int saved = errno;
+    int fd = stream ? fileno(stream) : -1;
+    if (fd >= 0)
+        iez_note_close(fd, __fpending(stream));
+    errno = saved;
+}
 
 typedef FILE *fopen_function(const char *restrict, const char *restrict);
 typedef FILE *freopen_function(const char *restrict, const char *restrict, FILE *restrict);
@@ -73,23 +84,38 @@ static FILE *create_stream(fopen_function *real, const char *path, const char *m
     int fd = IEZ_PLAIN;
     FILE *stream = NULL;
     if (decision == IEZ_PLACE && has_private_mode(mode))
-        iez_outcome_note(IEZ_UNSUPPORTED, order.plan->header->generation);
+        iez_note_unplaced(&order, IEZ_UNSUPPORTED);
     else if (decision == IEZ_PLACE)
         fd = iez_place(&create, &order, &created);
+    bool was_placed = fd != IEZ_PLAIN;
     if (fd >= 0)
         stream = stream_over(fd, &create, created);
     else if (fd == IEZ_PLAIN)
         stream = real(path, mode);
     if (stream && decision == IEZ_MISS)
-        iez_note_miss(&order);
+        iez_note_unplaced(&order, IEZ_MISSED);
+    if (stream && decision != IEZ_PASS)
+        iez_note_created(fileno(stream), &order, flags, was_placed, created);
+    else if (stream && order.is_outermost)
+        iez_note_plain_open(fileno(stream), path, flags);
     iez_done(&order);
+    return stream;
+}
+
+/* A stream over a file that must be there. */
+static FILE *noted(FILE *stream, const char *path, const char *mode) {
+    if (!stream || !path || !iez_tracing())
+        return stream;
+    enum iez_api before = iez_context_enter(IEZ_STDIO);
+    iez_note_plain_open(fileno(stream), path, strchr(mode, '+') ? O_RDWR : O_RDONLY);
+    iez_context_leave(before);
     return stream;
 }
 
 static inline FILE *forward_fopen(fopen_function *real, const char *path, const char *mode) {
     int flags = iez_on() ? creating_flags(mode) : 0;
     if (!flags)
-        return real(path, mode);
+        return noted(real(path, mode), path, mode);
     enum iez_api before = iez_context_enter(IEZ_STDIO);
     FILE *stream = create_stream(real, path, mode, flags);
     iez_context_leave(before);
@@ -97,11 +123,11 @@ static inline FILE *forward_fopen(fopen_function *real, const char *path, const 
 }
 
 IEZ_EXPORT FILE *fopen(const char *restrict path, const char *restrict mode) {
-    return forward_fopen(iez_real.fopen, path, mode);
+    return forward_fopen(IEZ_LATE(fopen), path, mode);
 }
 
 IEZ_EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode) {
-    return forward_fopen(iez_real.fopen64, path, mode);
+    return forward_fopen(IEZ_LATE(fopen64), path, mode);
 }
 
 /* freopen opens the file a second time. A umask may have made a mode that forbids it. */
@@ -122,7 +148,7 @@ static bool create_before(const char *path, int flags, struct iez_order *order) 
                                 .mode = 0666};
     bool created = false;
     if (flags & O_EXCL) {
-        iez_outcome_note(IEZ_UNSUPPORTED, order->plan->header->generation);
+        iez_note_unplaced(order, IEZ_UNSUPPORTED);
         return false;
     }
     int saved = errno;
@@ -130,7 +156,7 @@ static bool create_before(const char *path, int flags, struct iez_order *order) 
     if (fd >= 0)
         syscall(SYS_close, fd);
     else if (fd == -1 && errno == EEXIST)
-        iez_outcome_note(IEZ_EXISTED, order->plan->header->generation);
+        iez_note_unplaced(order, IEZ_EXISTED);
     if (created && !can_open_again(path, flags)) {
         syscall(SYS_unlinkat, AT_FDCWD, path, 0);
         created = false;
@@ -144,6 +170,7 @@ static FILE *recreate_stream(freopen_function *real, const char *path, const cha
     struct iez_order order;
     enum iez_decision decision = iez_decide(AT_FDCWD, path, &order);
     bool created = decision == IEZ_PLACE && create_before(path, flags, &order);
+    iez_note_stream_close(stream);
     FILE *result = real(path, mode, stream);
     if (!result && created) {
         int error = errno;
@@ -151,7 +178,11 @@ static FILE *recreate_stream(freopen_function *real, const char *path, const cha
         errno = error;
     }
     if (result && decision == IEZ_MISS)
-        iez_note_miss(&order);
+        iez_note_unplaced(&order, IEZ_MISSED);
+    if (result && decision != IEZ_PASS)
+        iez_note_created(fileno(result), &order, flags, created, created);
+    else if (result && order.is_outermost)
+        iez_note_plain_open(fileno(result), path, flags);
     iez_done(&order);
     return result;
 }
@@ -159,8 +190,11 @@ static FILE *recreate_stream(freopen_function *real, const char *path, const cha
 static inline FILE *forward_freopen(freopen_function *real, const char *path, const char *mode,
                                     FILE *stream) {
     int flags = path && iez_on() ? creating_flags(mode) : 0;
-    if (!flags)
-        return real(path, mode, stream);
+    if (!flags) {
+        if (iez_tracing())
+            iez_note_stream_close(stream);
+        return noted(real(path, mode, stream), path, mode);
+    }
     enum iez_api before = iez_context_enter(IEZ_STDIO);
     FILE *result = recreate_stream(real, path, mode, flags, stream);
     iez_context_leave(before);
@@ -169,10 +203,10 @@ static inline FILE *forward_freopen(freopen_function *real, const char *path, co
 
 IEZ_EXPORT FILE *freopen(const char *restrict path, const char *restrict mode,
                          FILE *restrict stream) {
-    return forward_freopen(iez_real.freopen, path, mode, stream);
+    return forward_freopen(IEZ_LATE(freopen), path, mode, stream);
 }
 
 IEZ_EXPORT FILE *freopen64(const char *restrict path, const char *restrict mode,
                            FILE *restrict stream) {
-    return forward_freopen(iez_real.freopen64, path, mode, stream);
+    return forward_freopen(IEZ_LATE(freopen64), path, mode, stream);
 }

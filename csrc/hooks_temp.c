@@ -42,7 +42,7 @@ static char *find_xs(char *name, int suffix) {
 /* Creates the file under its name as it stands. IEZ_PLAIN: it is not watched. */
 static int create_one(const struct iez_create *create) {
     struct iez_order order;
-    bool created;
+    bool created = false;
     int fd = IEZ_PLAIN;
     enum iez_decision decision = iez_decide(AT_FDCWD, create->path, &order);
     if (decision == IEZ_PLACE)
@@ -50,7 +50,9 @@ static int create_one(const struct iez_create *create) {
     if (decision != IEZ_PASS && fd == IEZ_PLAIN)
         fd = create->open(create->path, create->flags, create->mode);
     if (decision == IEZ_MISS && fd >= 0)
-        iez_note_miss(&order);
+        iez_note_unplaced(&order, IEZ_MISSED);
+    if (decision != IEZ_PASS && fd >= 0)
+        iez_note_created(fd, &order, create->flags, true, true);
     iez_done(&order);
     return fd;
 }
@@ -86,40 +88,40 @@ static int temporary(char *name, int suffix, int flags) {
 
 IEZ_EXPORT int mkstemp(char *name) {
     int fd = temporary(name, 0, 0);
-    return fd == IEZ_PLAIN ? iez_real.mkstemp(name) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkstemp)(name) : fd;
 }
 
 IEZ_EXPORT int mkstemp64(char *name) {
     int fd = temporary(name, 0, 0);
-    return fd == IEZ_PLAIN ? iez_real.mkstemp64(name) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkstemp64)(name) : fd;
 }
 
 IEZ_EXPORT int mkostemp(char *name, int flags) {
     int fd = temporary(name, 0, flags);
-    return fd == IEZ_PLAIN ? iez_real.mkostemp(name, flags) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkostemp)(name, flags) : fd;
 }
 
 IEZ_EXPORT int mkostemp64(char *name, int flags) {
     int fd = temporary(name, 0, flags);
-    return fd == IEZ_PLAIN ? iez_real.mkostemp64(name, flags) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkostemp64)(name, flags) : fd;
 }
 
 IEZ_EXPORT int mkstemps(char *name, int suffix) {
     int fd = temporary(name, suffix, 0);
-    return fd == IEZ_PLAIN ? iez_real.mkstemps(name, suffix) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkstemps)(name, suffix) : fd;
 }
 
 IEZ_EXPORT int mkstemps64(char *name, int suffix) {
     int fd = temporary(name, suffix, 0);
-    return fd == IEZ_PLAIN ? iez_real.mkstemps64(name, suffix) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkstemps64)(name, suffix) : fd;
 }
 
 IEZ_EXPORT int mkostemps(char *name, int suffix, int flags) {
     int fd = temporary(name, suffix, flags);
-    return fd == IEZ_PLAIN ? iez_real.mkostemps(name, suffix, flags) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkostemps)(name, suffix, flags) : fd;
 }
 
 IEZ_EXPORT int mkostemps64(char *name, int suffix, int flags) {
     int fd = temporary(name, suffix, flags);
-    return fd == IEZ_PLAIN ? iez_real.mkostemps64(name, suffix, flags) : fd;
+    return fd == IEZ_PLAIN ? IEZ_LATE(mkostemps64)(name, suffix, flags) : fd;
 }

@@ -112,3 +112,102 @@ const char *iez_object_bound(const struct iez_object *object, const char *prefix
     const char *name = bound_in(object, DT_JMPREL, DT_PLTRELSZ, prefix, allowed, target);
     return name ? name : bound_in(object, DT_RELA, DT_RELASZ, prefix, allowed, target);
 }
+
+/* A symbol table with its GNU hash table: buckets of chains, behind a filter that says at once of
+ * most names that they are not there. */
+struct symbol_table {
+    uintptr_t base;
+    const ElfW(Sym) * symbols;
+    const char *names;
+    const uint16_t *versions; /* NULL: none */
+    uint32_t bucket_count, first, filter_words, filter_shift;
+    const ElfW(Addr) * filter;
+    const uint32_t *buckets, *chains;
+};
+
+static bool open_table(const struct iez_object *object, struct symbol_table *table) {
+    const uint32_t *hash = (const uint32_t *)dynamic_address(object, DT_GNU_HASH);
+    if (!hash || !hash[0] || !hash[2])
+        return false;
+    table->base = object->base;
+    table->symbols = (const ElfW(Sym) *)dynamic_address(object, DT_SYMTAB);
+    table->names = (const char *)dynamic_address(object, DT_STRTAB);
+    table->versions = (const uint16_t *)dynamic_address(object, DT_VERSYM);
+    table->bucket_count = hash[0];
+    table->first = hash[1];
+    table->filter_words = hash[2];
+    table->filter_shift = hash[3];
+    table->filter = (const ElfW(Addr) *)(hash + 4);
+    table->buckets = (const uint32_t *)(table->filter + table->filter_words);
+    table->chains = table->buckets + table->bucket_count;
+    return table->symbols && table->names;
+}
+
+static uint32_t gnu_hash(const char *name) {
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static bool may_have(const struct symbol_table *table, uint32_t hash) {
+    const unsigned bits = 8 * sizeof(ElfW(Addr));
+    ElfW(Addr) word = table->filter[hash / bits % table->filter_words];
+    return word >> (hash % bits) & word >> ((hash >> table->filter_shift) % bits) & 1;
+}
+
+/* The default version of a function; 0: not here, or not told without running code. */
+static uintptr_t function_in(const struct symbol_table *table, const char *name, uint32_t hash) {
+    uint32_t at = table->buckets[hash % table->bucket_count];
+    if (at < table->first)
+        return 0;
+    for (;; at++) {
+        uint32_t link = table->chains[at - table->first];
+        const ElfW(Sym) *symbol = &table->symbols[at];
+        bool is_hidden = table->versions && (table->versions[at] & 0x8000);
+        if ((link | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
+            !is_hidden && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+            strcmp(table->names + symbol->st_name, name) == 0)
+            return table->base + symbol->st_value;
+        if (link & 1)
+            return 0;
+    }
+}
+
+struct find {
+    const char *const *names;
+    uintptr_t *found;
+    size_t count, left;
+    uint32_t *hashes;
+    uintptr_t address;
+    bool is_after;
+};
+
+static int find_in(struct dl_phdr_info *info, size_t size, void *data) {
+    struct find *find = data;
+    struct symbol_table table;
+    (void)size;
+    if (!find->is_after) {
+        find->is_after = holds(info, find->address);
+        return 0;
+    }
+    struct iez_object object = {.base = info->dlpi_addr, .dynamic = dynamic_of(info)};
+    if (!object.dynamic || !open_table(&object, &table))
+        return 0;
+    for (size_t i = 0; i < find->count; i++) {
+        if (find->found[i] || !may_have(&table, find->hashes[i]))
+            continue;
+        find->found[i] = function_in(&table, find->names[i], find->hashes[i]);
+        find->left -= find->found[i] != 0;
+    }
+    return find->left == 0;
+}
+
+void iez_objects_find_after(uintptr_t address, const char *const *names, uintptr_t *found,
+                            size_t count) {
+    uint32_t hashes[IEZ_SYMBOLS_MAX];
+    struct find find = {names, found, count, count, hashes, address, false};
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = gnu_hash(names[i]);
+    dl_iterate_phdr(find_in, &find);
+}

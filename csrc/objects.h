@@ -4,6 +4,7 @@
 
 #include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct iez_object {
@@ -26,5 +27,13 @@ unsigned long long iez_objects_unloaded(void);
  * to an object that this library's wrappers may call. NULL when there is none. */
 const char *iez_object_bound(const struct iez_object *object, const char *prefix,
                              bool (*allowed)(uintptr_t), uintptr_t *target);
+
+/* The first definition of each name in the objects that come after the one `address` lies in, as
+ * dlsym(RTLD_NEXT) from there would find it, into `found`; what is not found stays as it was. Does
+ * not allocate. Objects without a GNU hash table, and names that are chosen at run time, are
+ * passed over. */
+#define IEZ_SYMBOLS_MAX 64
+void iez_objects_find_after(uintptr_t address, const char *const *names, uintptr_t *found,
+                            size_t count);
 
 #endif

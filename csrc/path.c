@@ -111,31 +111,34 @@ static long append_clean(char *out, size_t length, const char *path, size_t byte
     return (long)length;
 }
 
-static bool is_clean(const char *path, size_t bytes) {
+bool iez_path_is_clean(const char *path, size_t bytes) {
     for (size_t i = 0; i + 1 < bytes; i++)
         if (path[i] == '/' && (path[i + 1] == '/' || path[i + 1] == '.'))
             return false;
     return path[bytes - 1] != '/';
 }
 
-/* The directory that relative names start from; its length, or -1. */
-static long base_directory(int dirfd, char *out) {
-    if (dirfd == AT_FDCWD) {
-        long n = syscall(SYS_getcwd, out, IEZ_PATH_MAX); /* counts the NUL */
-        return n > 1 ? n - 1 : -1;
-    }
+long iez_path_of_descriptor(int fd, char *out) {
     char link[32] = "/proc/self/fd/";
     char digits[12];
     int n = 0, at = 14;
-    if (dirfd < 0)
+    if (fd < 0)
         return -1;
     do
-        digits[n++] = (char)('0' + dirfd % 10);
-    while ((dirfd /= 10) > 0);
+        digits[n++] = (char)('0' + fd % 10);
+    while ((fd /= 10) > 0);
     while (n > 0)
         link[at++] = digits[--n];
     link[at] = '\0';
     return syscall(SYS_readlinkat, AT_FDCWD, link, out, IEZ_PATH_MAX);
+}
+
+/* The directory that relative names start from; its length, or -1. */
+static long base_directory(int dirfd, char *out) {
+    if (dirfd != AT_FDCWD)
+        return iez_path_of_descriptor(dirfd, out);
+    long n = syscall(SYS_getcwd, out, IEZ_PATH_MAX); /* counts the NUL */
+    return n > 1 ? n - 1 : -1;
 }
 
 const char *iez_path_absolute(int dirfd, const char *path, size_t bytes, char *scratch,
@@ -143,7 +146,7 @@ const char *iez_path_absolute(int dirfd, const char *path, size_t bytes, char *s
     /* A last "/" means a directory: nothing that a plan could create. */
     if (bytes == 0 || path[bytes - 1] == '/')
         return NULL;
-    if (path[0] == '/' && is_clean(path, bytes)) {
+    if (path[0] == '/' && iez_path_is_clean(path, bytes)) {
         *clean_bytes = bytes;
         return path;
     }

@@ -2,6 +2,7 @@
 #ifndef IEZ_PATH_H
 #define IEZ_PATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Learns which memory can be read without asking. Called once, on the main thread's stack. */
@@ -18,5 +19,13 @@ long iez_path_length(const char *path);
  * where there is none. A relative path costs one system call. */
 const char *iez_path_absolute(int dirfd, const char *path, size_t bytes, char *scratch,
                               size_t *clean_bytes);
+
+/* Whether an absolute path is lexically clean: no "//", "/./", "/../", nor a name that begins with a
+ * dot behind a slash, which may be one of these. */
+bool iez_path_is_clean(const char *path, size_t bytes);
+
+/* The kernel's name for an open file, not ended by a NUL: its length, at most IEZ_PATH_MAX, or -1.
+ * One system call. */
+long iez_path_of_descriptor(int fd, char *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "path.h"
 #include "process.h"
 #include "system.h"
+#include "trace.h"
 
 /* Where the stack was when this thread entered a create; 0: it is in none. A mark above which
  * the stack has grown back is left over from a jump out of a signal handler. */
@@ -26,7 +27,9 @@ static bool enter(void) {
     return true;
 }
 
-void iez_done(const struct iez_order *order) {
+void iez_done(struct iez_order *order) {
+    if (order->lookup)
+        iez_lookup_give(order->lookup);
     if (order->is_outermost)
         inside = 0;
 }
@@ -37,12 +40,32 @@ static int call(const struct iez_create *create, int flags) {
     return create->openat(create->dirfd, create->path, flags, create->mode);
 }
 
-static void note(const struct iez_order *order, enum iez_outcome outcome) {
+static void note(struct iez_order *order, enum iez_outcome outcome) {
     iez_outcome_note(outcome, order->plan->header->generation);
+    order->outcome = outcome + 1U;
 }
 
-void iez_note_miss(const struct iez_order *order) {
-    note(order, IEZ_MISSED);
+void iez_note_unplaced(struct iez_order *order, enum iez_outcome outcome) {
+    note(order, outcome);
+}
+
+static bool has_planned_layout(const struct iez_order *order) {
+    return order->outcome == IEZ_PLACED + 1U || order->outcome == IEZ_SHARED + 1U;
+}
+
+void iez_note_created(int fd, const struct iez_order *order, int flags, bool was_placed,
+                      bool created) {
+    struct iez_opened opened = {.found = &order->found,
+                                .has_layout = has_planned_layout(order),
+                                .flags = flags,
+                                .created = IEZ_CREATED_PERHAPS,
+                                .before_ns = order->before_ns,
+                                .outcome = order->outcome};
+    if (created || (flags & O_EXCL))
+        opened.created = IEZ_CREATED_YES;
+    else if (was_placed)
+        opened.created = IEZ_CREATED_NO;
+    iez_note_open(fd, &opened);
 }
 
 static enum iez_decision look_up(int dirfd, const char *path, size_t bytes,
@@ -67,17 +90,22 @@ enum iez_decision iez_decide(int dirfd, const char *path, struct iez_order *orde
     enum iez_decision decision = IEZ_PASS;
     iez_process_start();
     order->is_outermost = enter();
+    order->lookup = NULL;
+    order->outcome = 0;
     if (!order->is_outermost)
         return IEZ_PASS;
     order->plan = iez_current_plan();
+    order->before_ns = iez_coarse_ns();
     long bytes = order->plan->header->prefixes.count ? iez_path_length(path) : -1;
     struct iez_lookup *lookup = bytes > 0 ? iez_lookup_take() : NULL;
-    if (lookup) {
+    if (lookup)
         decision = look_up(dirfd, path, (size_t)bytes, lookup, order);
-        iez_lookup_give(lookup);
-    } else if (bytes > 0) {
+    else if (bytes > 0)
         note(order, IEZ_BUSY);
-    }
+    if (decision != IEZ_PASS)
+        order->lookup = lookup;
+    else if (lookup)
+        iez_lookup_give(lookup);
     errno = saved;
     return decision;
 }
@@ -242,7 +270,7 @@ static bool shows_delay_flag(int fd) {
     return flags >= 0 && (flags & O_ASYNC);
 }
 
-static int finish(const struct iez_create *create, const struct iez_order *order, int fd,
+static int finish(const struct iez_create *create, struct iez_order *order, int fd,
                   enum iez_outcome outcome, bool created) {
     uint32_t kind = order->found.prefix->kind;
     bool is_settled = kind == IEZ_KIND_MOCK || (kind == IEZ_KIND_LUSTRE && has_layout(outcome));
@@ -259,7 +287,7 @@ static int finish(const struct iez_create *create, const struct iez_order *order
 /* Something is there already, which a create without O_EXCL opens. Only an empty regular file can
  * be one that another rank is just creating; everything else gets the plain call. The size that
  * this node knows will do: to ask the OSTs for it could take long. */
-static int place_existing(const struct iez_create *create, const struct iez_order *order) {
+static int place_existing(const struct iez_create *create, struct iez_order *order) {
     mode_t type;
     uint64_t size;
     if (iez_sys_type_and_size(directory_of(create), create->path, &type, &size) != 0) {
@@ -276,7 +304,7 @@ static int place_existing(const struct iez_create *create, const struct iez_orde
     return finish(create, order, fd, set_layout(order, fd, false), false);
 }
 
-static int place(const struct iez_create *create, const struct iez_order *order, bool *created) {
+static int place(const struct iez_create *create, struct iez_order *order, bool *created) {
     const struct iez_found *found = &order->found;
     if ((create->mode & (S_IRUSR | S_IWUSR)) != (S_IRUSR | S_IWUSR)) {
         note(order, IEZ_READONLY_MODE);
@@ -298,7 +326,7 @@ static int place(const struct iez_create *create, const struct iez_order *order,
     return errno == EINVAL ? IEZ_PLAIN : -1;
 }
 
-int iez_place(const struct iez_create *create, const struct iez_order *order, bool *created) {
+int iez_place(const struct iez_create *create, struct iez_order *order, bool *created) {
     int saved = errno;
     *created = false;
     int fd = place(create, order, created);
@@ -309,15 +337,20 @@ int iez_place(const struct iez_create *create, const struct iez_order *order, bo
 
 int iez_open(const struct iez_create *create) {
     struct iez_order order;
-    bool created;
+    bool created = false;
     enum iez_decision decision = iez_decide(directory_of(create), create->path, &order);
     int fd = IEZ_PLAIN;
     if (decision == IEZ_PLACE)
         fd = iez_place(create, &order, &created);
+    bool was_placed = fd != IEZ_PLAIN;
     if (fd == IEZ_PLAIN)
         fd = call(create, create->flags);
     if (decision == IEZ_MISS && fd >= 0)
         note(&order, IEZ_MISSED);
+    if (decision != IEZ_PASS && fd >= 0)
+        iez_note_created(fd, &order, create->flags, was_placed, created);
+    else if (fd >= 0 && order.is_outermost)
+        iez_note_plain_open(fd, create->path, create->flags);
     iez_done(&order);
     return fd;
 }

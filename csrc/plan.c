@@ -78,7 +78,8 @@ const char *iez_plan_use(const void *base, uint64_t bytes, struct iez_plan *plan
         !section_fits(&header->options, sizeof(uint32_t), bytes) ||
         !section_fits(&header->osts, sizeof(struct iez_ost), bytes) ||
         !section_fits(&header->layouts, 1, bytes) || !section_fits(&header->texts, 1, bytes) ||
-        !section_fits(&header->filter, sizeof(uint64_t), bytes))
+        !section_fits(&header->filter, sizeof(uint64_t), bytes) ||
+        !section_fits(&header->trace_dir, 1, bytes))
         return "its header is damaged";
     *plan = (struct iez_plan){.base = base, .bytes = bytes, .header = header};
     return NULL;
@@ -179,7 +180,7 @@ static const char *canonical_path(const struct iez_plan *plan, const struct iez_
     uint32_t n;
     const char *text = iez_plan_text(plan, canonical->text, &n);
     uint64_t rest = *bytes - prefix_bytes;
-    if (!text || n + rest > IEZ_PATH_MAX)
+    if (!text || !scratch || n + rest > IEZ_PATH_MAX)
         return NULL;
     memcpy(scratch, text, n);
     memcpy(scratch + n, path + prefix_bytes, rest);
@@ -244,20 +245,27 @@ static const char *found_layout(const struct iez_plan *plan, uint32_t reference,
     return NULL;
 }
 
-const char *iez_plan_find(const struct iez_plan *plan, const char *path, uint64_t bytes,
-                          char *scratch, struct iez_found *found) {
+const char *iez_plan_watched(const struct iez_plan *plan, const char *path, uint64_t bytes,
+                             char *scratch, struct iez_found *found) {
     *found = (struct iez_found){.template_text = IEZ_PLAN_NONE};
     uint32_t prefix_bytes;
-    const struct iez_prefix *prefix = find_prefix(plan, path, bytes, &prefix_bytes);
-    if (!prefix)
+    found->prefix = find_prefix(plan, path, bytes, &prefix_bytes);
+    if (!found->prefix)
         return NULL;
-    found->prefix = prefix;
-    path = canonical_path(plan, prefix, prefix_bytes, path, &bytes, scratch);
-    if (!path)
-        return "it is damaged: a prefix lies outside it";
-    uint32_t reference = find_exact(plan, path, bytes);
+    found->path = canonical_path(plan, found->prefix, prefix_bytes, path, &bytes, scratch);
+    found->path_bytes = bytes;
+    return found->path ? NULL : "it is damaged: a prefix lies outside it";
+}
+
+const char *iez_plan_find(const struct iez_plan *plan, const char *path, uint64_t bytes,
+                          char *scratch, struct iez_found *found) {
+    const char *trouble = iez_plan_watched(plan, path, bytes, scratch, found);
+    if (trouble || !found->prefix)
+        return trouble;
+    uint32_t reference = find_exact(plan, found->path, found->path_bytes);
     if (reference == IEZ_PLAN_NONE)
-        reference = iez_template_find(plan, path, bytes, &found->template_text);
+        reference =
+            iez_template_find(plan, found->path, found->path_bytes, &found->template_text);
     return found_layout(plan, reference, found);
 }
 

@@ -23,6 +23,8 @@ struct iez_found {
     const struct iez_layout *layout; /* NULL: nothing planned */
     uint64_t layout_bytes;           /* room for the record, to check it against */
     uint32_t template_text;          /* the template that matched, or IEZ_PLAN_NONE */
+    const char *path;                /* as the plan knows it, perhaps in the scratch memory */
+    uint64_t path_bytes;
 };
 
 uint64_t iez_hash(const void *data, uint64_t bytes);
@@ -38,8 +40,12 @@ const char *iez_plan_use(const void *base, uint64_t bytes, struct iez_plan *plan
 const char *iez_plan_map(const char *path, struct iez_plan *plan);
 void iez_plan_unmap(struct iez_plan *plan);
 
-/* Looks an absolute path up: no "//", "/./" or "/../" in it. `scratch` has IEZ_PATH_MAX bytes.
- * NULL, or what is wrong with the plan. */
+/* The file system that an absolute path lies on, and the path as the plan knows it: no "//", "/./" or
+ * "/../" in it, `scratch` has IEZ_PATH_MAX bytes (NULL: only prefixes that need none). NULL, or what is wrong with the plan. */
+const char *iez_plan_watched(const struct iez_plan *plan, const char *path, uint64_t bytes,
+                             char *scratch, struct iez_found *found);
+
+/* The same, and what is planned for the path. */
 const char *iez_plan_find(const struct iez_plan *plan, const char *path, uint64_t bytes,
                           char *scratch, struct iez_found *found);
 

@@ -13,7 +13,7 @@
 
 /* cffi: begin */
 #define IEZ_PLAN_MAGIC   0x314e414c505a4549 /* "IEZPLAN1" in memory */
-#define IEZ_PLAN_VERSION 1
+#define IEZ_PLAN_VERSION 2
 #define IEZ_PLAN_NONE    0xffffffff /* "no such reference" in any 32-bit reference */
 #define IEZ_PLAN_BUCKET  4          /* slots of the hash table that are probed at once */
 #define IEZ_PLAN_FIELDS  16         /* fields a template may have */
@@ -61,7 +61,8 @@ struct iez_plan_header {
     uint64_t generation;    /* nanoseconds of the clock when it was built */
     uint64_t body_checksum; /* of all bytes after the header; for `iez plan show --check` */
     uint32_t refresh_ms;    /* a process looks for a newer generation at most this often; 0 never */
-    uint32_t reserved;
+    uint32_t trace_events;  /* 1: each write is recorded, not only counted */
+    uint64_t run;           /* goes into the traces: one number for all processes of a run */
     struct iez_section prefixes; /* struct iez_prefix */
     struct iez_section slots;    /* struct iez_slot: hash table of the exact paths */
     struct iez_section nodes;    /* struct iez_node: tree of the templates; node 0 is the root */
@@ -71,6 +72,7 @@ struct iez_plan_header {
     struct iez_section layouts;  /* struct iez_layout records, each 8-byte aligned */
     struct iez_section texts;    /* uint16_t length, the bytes, a NUL */
     struct iez_section filter;   /* uint64_t: what cannot be in `slots`; empty: no filter */
+    struct iez_section trace_dir; /* bytes, a NUL last; empty: traces lie beside the plan */
     uint64_t header_checksum;    /* of all bytes before it */
 };
 
@@ -136,7 +138,7 @@ struct iez_component {
 };
 /* cffi: end */
 
-_Static_assert(sizeof(struct iez_plan_header) == 200, "plan header");
+_Static_assert(sizeof(struct iez_plan_header) == 224, "plan header");
 _Static_assert(sizeof(struct iez_prefix) == 32, "prefix");
 _Static_assert(sizeof(struct iez_slot) == 16, "slot");
 _Static_assert(sizeof(struct iez_node) == 16, "node");

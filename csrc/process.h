@@ -7,28 +7,63 @@
 #include <stdint.h>
 
 #include "layout.h"
-#include "outcome_format.h"
 #include "plan.h"
+#include "trace_format.h"
+
+/* A part of the trace file. Blocks are made in `memory`, which is `mapped`, the file itself, unless
+ * a store to that might kill: see trace_file.c. */
+struct iez_chunk {
+    _Atomic(unsigned char *) memory; /* NULL: not in use, or not yet */
+    unsigned char *mapped;
+    uint32_t bytes;
+    _Atomic uint32_t used;
+};
+
+#define IEZ_CHUNKS 640
+
+/* What is known of an open descriptor. */
+struct iez_descriptor {
+    _Atomic(struct iez_trace_file *) file; /* NULL: not looked at yet; or IEZ_NOT_WATCHED */
+    _Atomic uint64_t position;             /* of the descriptor; IEZ_SIZE_UNKNOWN */
+};
+
+#define IEZ_DESCRIPTORS 32768
+#define IEZ_BUCKETS     16384 /* of the hash table of the files */
+#define IEZ_MPI_FILES   256
+
+struct iez_mpi_file {
+    _Atomic uintptr_t handle; /* 0 free; 1 given back */
+    _Atomic(struct iez_trace_file *) file;
+};
 
 struct iez_process {
-    struct iez_outcome_file own; /* counts before there is a file, or that are copied to it */
-    _Atomic uint32_t own_counts; /* there are such */
-    _Atomic(struct iez_outcome_file *) file; /* NULL until the first outcome */
-    _Atomic bool file_is_careful;            /* a store to it might kill: see outcome.c */
-    _Atomic uint32_t file_failures;          /* at making it */
-    _Atomic uint32_t file_making;            /* a thread is at it */
-    _Atomic int32_t rank_plus_one;
+    struct iez_trace_header own;               /* counts while there is no file */
+    _Atomic(struct iez_trace_header *) header; /* of the trace file; NULL until it is made */
+    _Atomic bool is_careful;                   /* chunks have memory of their own */
+    _Atomic uint32_t file_failures;            /* at making it */
+    _Atomic uint32_t growth_failures;
+    _Atomic(struct iez_chunk *) chunk; /* the one in use; NULL: the first */
+    _Atomic uint32_t chunk_count;
+    _Atomic uint64_t file_bytes;
+    _Atomic uint32_t file_count; /* the files of the trace are numbered */
+    _Atomic uint32_t thread_count;
+    _Atomic int32_t highest; /* descriptor in use */
+    _Atomic int32_t comm_rank_plus_one;
     _Atomic int32_t comm_size;
     _Atomic uint32_t collective;
     _Atomic uint32_t plan_looking; /* a thread looks for a newer plan */
     _Atomic uint64_t lookups_used; /* one bit a slot */
     _Atomic uint64_t requests_used;
     _Atomic uint64_t large_requests_used;
+    struct iez_chunk chunks[IEZ_CHUNKS];
+    struct iez_mpi_file mpi_files[IEZ_MPI_FILES];
+    _Atomic(struct iez_trace_file *) buckets[IEZ_BUCKETS];
+    struct iez_descriptor descriptors[IEZ_DESCRIPTORS];
 };
 
 extern struct iez_process *const iez_process;
 
-/* Before its first use: most processes create nothing, and need not pay for it. */
+/* Before its first use: most processes touch nothing that is watched, and need not pay for it. */
 void iez_process_start(void);
 
 /* Memory that is too large for a signal handler's stack; malloc may be what was interrupted. */
@@ -43,12 +78,12 @@ struct iez_request {
     uint64_t room;       /* of each */
 };
 
-/* A free one, or NULL: then the create goes unplaced. A look-up makes no call that blocks. */
+/* A free one, or NULL: then the create goes unplaced. Held until the create is done. */
 struct iez_lookup *iez_lookup_take(void);
 void iez_lookup_give(struct iez_lookup *lookup);
 
 /* For a layout of at most `bytes` bytes; false where none is free. Held across a request to the
- * MDS, so there are more of them than threads usually create at once. */
+ * MDS, so there are as many of them as threads may create at once. */
 bool iez_request_take(uint64_t bytes, struct iez_request *request);
 void iez_request_give(const struct iez_request *request);
 

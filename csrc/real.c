@@ -2,11 +2,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "flags.h"
+#include "objects.h"
 
 /* The linker's own names for where this library begins and ends. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -38,36 +39,75 @@ static int early_openat_2(int dirfd, const char *path, int flags) {
     return kernel_openat(dirfd, path, flags, 0);
 }
 
-static FILE *late_fopen(const char *restrict path, const char *restrict mode) {
-    iez_real_resolve_late();
-    return iez_real.fopen == late_fopen ? NULL : iez_real.fopen(path, mode);
+static int early_fcntl(int fd, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return (int)syscall(SYS_fcntl, fd, command, argument);
 }
 
-static FILE *late_freopen(const char *restrict path, const char *restrict mode,
-                          FILE *restrict stream) {
-    iez_real_resolve_late();
-    return iez_real.freopen == late_freopen ? NULL : iez_real.freopen(path, mode, stream);
+static int early_dup2(int fd, int target) {
+    if (fd == target) /* which dup3 refuses */
+        return syscall(SYS_fcntl, fd, F_GETFD) < 0 ? -1 : fd;
+    return (int)syscall(SYS_dup3, fd, target, 0);
 }
 
-static int late_mkstemp(char *name) {
-    iez_real_resolve_late();
-    return iez_real.mkstemp == late_mkstemp ? -1 : iez_real.mkstemp(name);
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+static void early_closefrom(int first) {
+    syscall(SYS_close_range, first > 0 ? first : 0, ~0U, 0);
 }
 
-static int late_mkostemp(char *name, int flags) {
-    iez_real_resolve_late();
-    return iez_real.mkostemp == late_mkostemp ? -1 : iez_real.mkostemp(name, flags);
+static __attribute__((noreturn)) void early_exit(int status) {
+    for (;;)
+        syscall(SYS_exit_group, status);
 }
 
-static int late_mkstemps(char *name, int suffix) {
-    iez_real_resolve_late();
-    return iez_real.mkstemps == late_mkstemps ? -1 : iez_real.mkstemps(name, suffix);
-}
+/* EARLY(name, result, parameters, system call and its arguments) */
+#define EARLY(name, result, parameters, ...)                                                       \
+    static result early_##name parameters {                                                        \
+        return (result)syscall(__VA_ARGS__);                                                       \
+    }
 
-static int late_mkostemps(char *name, int suffix, int flags) {
-    iez_real_resolve_late();
-    return iez_real.mkostemps == late_mkostemps ? -1 : iez_real.mkostemps(name, suffix, flags);
-}
+EARLY(write, ssize_t, (int fd, const void *data, size_t n), SYS_write, fd, data, n)
+EARLY(pwrite, ssize_t, (int fd, const void *data, size_t n, off_t at), SYS_pwrite64, fd, data, n,
+      at)
+EARLY(writev, ssize_t, (int fd, const struct iovec *v, int n), SYS_writev, fd, v, n)
+EARLY(pwritev, ssize_t, (int fd, const struct iovec *v, int n, off_t at), SYS_pwritev, fd, v, n, at,
+      0L)
+EARLY(pwritev2, ssize_t, (int fd, const struct iovec *v, int n, off_t at, int flags), SYS_pwritev2,
+      fd, v, n, at, 0L, flags)
+EARLY(sendfile, ssize_t, (int out, int in, off_t *at, size_t n), SYS_sendfile, out, in, at, n)
+EARLY(copy_file_range, ssize_t,
+      (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
+      SYS_copy_file_range, in, in_at, out, out_at, n, flags)
+EARLY(splice, ssize_t, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
+      SYS_splice, in, in_at, out, out_at, n, flags)
+EARLY(ftruncate, int, (int fd, off_t bytes), SYS_ftruncate, fd, bytes)
+EARLY(read, ssize_t, (int fd, void *data, size_t n), SYS_read, fd, data, n)
+EARLY(pread, ssize_t, (int fd, void *data, size_t n, off_t at), SYS_pread64, fd, data, n, at)
+EARLY(readv, ssize_t, (int fd, const struct iovec *v, int n), SYS_readv, fd, v, n)
+EARLY(preadv, ssize_t, (int fd, const struct iovec *v, int n, off_t at), SYS_preadv, fd, v, n, at,
+      0L)
+EARLY(preadv2, ssize_t, (int fd, const struct iovec *v, int n, off_t at, int flags), SYS_preadv2,
+      fd, v, n, at, 0L, flags)
+EARLY(lseek, off_t, (int fd, off_t at, int whence), SYS_lseek, fd, at, whence)
+EARLY(close, int, (int fd), SYS_close, fd)
+EARLY(close_range, int, (unsigned first, unsigned last, int flags), SYS_close_range, first, last,
+      flags)
+EARLY(dup, int, (int fd), SYS_dup, fd)
+EARLY(dup3, int, (int fd, int target, int flags), SYS_dup3, fd, target, flags)
+EARLY(rename, int, (const char *from, const char *to), SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
+      0)
+EARLY(renameat, int, (int from_fd, const char *from, int to_fd, const char *to), SYS_renameat2,
+      from_fd, from, to_fd, to, 0)
+EARLY(renameat2, int, (int from_fd, const char *from, int to_fd, const char *to, unsigned flags),
+      SYS_renameat2, from_fd, from, to_fd, to, flags)
+EARLY(unlink, int, (const char *path), SYS_unlinkat, AT_FDCWD, path, 0)
+EARLY(unlinkat, int, (int dirfd, const char *path, int flags), SYS_unlinkat, dirfd, path, flags)
 
 struct iez_real iez_real = {
     .open = early_open,
@@ -80,48 +120,103 @@ struct iez_real iez_real = {
     .__open64_2 = early_open_2,
     .__openat_2 = early_openat_2,
     .__openat64_2 = early_openat_2,
-    .fopen = late_fopen,
-    .fopen64 = late_fopen,
-    .freopen = late_freopen,
-    .freopen64 = late_freopen,
-    .mkstemp = late_mkstemp,
-    .mkstemp64 = late_mkstemp,
-    .mkostemp = late_mkostemp,
-    .mkostemp64 = late_mkostemp,
-    .mkstemps = late_mkstemps,
-    .mkstemps64 = late_mkstemps,
-    .mkostemps = late_mkostemps,
-    .mkostemps64 = late_mkostemps,
+    .write = early_write,
+    .pwrite = early_pwrite,
+    .pwrite64 = early_pwrite,
+    .writev = early_writev,
+    .pwritev = early_pwritev,
+    .pwritev64 = early_pwritev,
+    .pwritev2 = early_pwritev2,
+    .pwritev64v2 = early_pwritev2,
+    .sendfile = early_sendfile,
+    .sendfile64 = early_sendfile,
+    .copy_file_range = early_copy_file_range,
+    .splice = early_splice,
+    .ftruncate = early_ftruncate,
+    .ftruncate64 = early_ftruncate,
+    .read = early_read,
+    .pread = early_pread,
+    .pread64 = early_pread,
+    .readv = early_readv,
+    .preadv = early_preadv,
+    .preadv64 = early_preadv,
+    .preadv2 = early_preadv2,
+    .preadv64v2 = early_preadv2,
+    .lseek = early_lseek,
+    .lseek64 = early_lseek,
+    .close = early_close,
+    .close_range = early_close_range,
+    .closefrom = early_closefrom,
+    .dup = early_dup,
+    .dup2 = early_dup2,
+    .dup3 = early_dup3,
+    .fcntl = early_fcntl,
+    .fcntl64 = early_fcntl,
+    ._exit = early_exit,
+    ._Exit = early_exit,
+    .rename = early_rename,
+    .renameat = early_renameat,
+    .renameat2 = early_renameat2,
+    .unlink = early_unlink,
+    .unlinkat = early_unlinkat,
 };
 
-/* A libc that lacks a name (musl has no __open_2) has no program that calls it: the first form
- * stays. So it does where another library's dlsym answers with our own function. */
-static void resolve_one(void *slot, const char *name) {
-    const char *next = dlsym(RTLD_NEXT, name);
+struct hook {
+    const char *name;
+    void *slot;
+};
+
+/* Where the linker's own tables do not tell (musl): dlsym. A libc that lacks a name (musl has no
+ * __open_2) has no program that calls it: the first form stays. So it does where another library's
+ * dlsym answers with our own function. */
+static void resolve_slowly(const struct hook *hook) {
+    const char *next = dlsym(RTLD_NEXT, hook->name);
     if (!next)
         dlerror(); /* the program must not find our error */
     else if (next < __ehdr_start || next >= _end)
-        memcpy(slot, &next, sizeof next);
+        memcpy(hook->slot, &next, sizeof next);
+}
+
+/* All at once, as dlsym would answer, in a tenth of its time: every process pays for this. */
+static void resolve(const struct hook *hooks, size_t count) {
+    int saved = errno;
+    const char *names[IEZ_SYMBOLS_MAX];
+    uintptr_t found[IEZ_SYMBOLS_MAX] = {0};
+    for (size_t i = 0; i < count; i++)
+        names[i] = hooks[i].name;
+    iez_objects_find_after((uintptr_t)&iez_real, names, found, count);
+    for (size_t i = 0; i < count; i++)
+        if (found[i])
+            memcpy(hooks[i].slot, &found[i], sizeof found[i]);
+        else
+            resolve_slowly(&hooks[i]);
+    errno = saved;
 }
 
 void iez_real_resolve_late(void) {
-    int saved = errno;
 #define LIBC_HOOK(name)
-#define LATE_HOOK(name) resolve_one(&iez_real.name, #name);
+#define LATE_HOOK(name) {#name, &iez_real.name},
 #define CALLER_HOOK(name)
+#define MADE_HOOK(name)
+    static const struct hook hooks[] = {
 #include "hooks.def"
+    };
 #undef LIBC_HOOK
 #undef LATE_HOOK
-    errno = saved;
+    resolve(hooks, sizeof hooks / sizeof *hooks);
+    _Static_assert(sizeof hooks / sizeof *hooks <= IEZ_SYMBOLS_MAX, "room for the late hooks");
 }
 
 void iez_real_resolve(void) {
-    int saved = errno;
-#define LIBC_HOOK(name) resolve_one(&iez_real.name, #name);
+#define LIBC_HOOK(name) {#name, &iez_real.name},
 #define LATE_HOOK(name)
+    static const struct hook hooks[] = {
 #include "hooks.def"
+    };
 #undef LIBC_HOOK
 #undef LATE_HOOK
 #undef CALLER_HOOK
-    errno = saved;
+#undef MADE_HOOK
+    resolve(hooks, sizeof hooks / sizeof *hooks);
+    _Static_assert(sizeof hooks / sizeof *hooks <= IEZ_SYMBOLS_MAX, "room for the hooks");
 }

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "current.h"
+#include "launched.h"
 #include "path.h"
 #include "real.h"
 #include "system.h"
+#include "trace.h"
 
 _Atomic bool iez_is_on;
 
@@ -108,12 +110,12 @@ static bool stderr_is_ready(void) {
     return syscall(SYS_ppoll, &poll, 1L, &at_once, NULL, 0L) == 1 && poll.revents == POLLOUT;
 }
 
-void iez_say(const char *trouble, const char *consequence) {
+static void say(const char *subject, const char *path, const char *trouble,
+                const char *consequence) {
     int saved = errno;
     char line[512];
-    size_t n = append(line, 0, sizeof line, "iez: plan ");
-    n = append(line, n, sizeof line / 2, plan_path);
-    n = append(line, n, sizeof line - 1, ": ");
+    size_t n = append(line, 0, sizeof line, subject);
+    n = append(line, n, sizeof line / 2, path);
     n = append(line, n, sizeof line - 1, trouble);
     n = append(line, n, sizeof line - 1, "; ");
     n = append(line, n, sizeof line - 1, consequence);
@@ -123,7 +125,19 @@ void iez_say(const char *trouble, const char *consequence) {
     errno = saved;
 }
 
+void iez_say(const char *trouble, const char *consequence) {
+    char path[IEZ_PATH_MAX / 8 + 3];
+    size_t n = append(path, 0, sizeof path - 3, plan_path);
+    path[append(path, n, sizeof path - 1, ": ")] = '\0';
+    say("iez: plan ", path, trouble, consequence);
+}
+
+void iez_say_trace(const char *trouble) {
+    say("iez: ", "", trouble, "the job goes on, not all of it is recorded");
+}
+
 void iez_off(const char *trouble) {
+    atomic_store(&iez_is_tracing, false);
     if (atomic_exchange(&iez_is_on, false))
         iez_say(trouble, "the job runs plain; try: iez plan build");
 }
@@ -147,6 +161,8 @@ static void start(const char *path) {
     }
     iez_path_start();
     atomic_store(&iez_is_on, true);
+    iez_launched_start();
+    iez_trace_start(iez_current_plan());
 }
 
 __attribute__((constructor)) static void iez_constructor(void) {
@@ -156,4 +172,8 @@ __attribute__((constructor)) static void iez_constructor(void) {
     if (path && *path && !getauxval(AT_SECURE) && !is_disabled() && !is_launcher())
         start(path);
     errno = saved;
+}
+
+__attribute__((destructor)) static void iez_destructor(void) {
+    iez_trace_end();
 }

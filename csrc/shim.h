@@ -17,6 +17,9 @@ static inline bool iez_on(void) {
  * process of this job has spoken already. */
 void iez_say(const char *trouble, const char *consequence);
 
+/* The same for trouble with the trace. */
+void iez_say_trace(const char *trouble);
+
 /* Switches the library off for this process, and says so. */
 void iez_off(const char *trouble);
 

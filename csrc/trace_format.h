@@ -68,10 +68,11 @@ struct iez_trace_header {
     uint64_t dropped_writes; /* writes that are in no counts, and their bytes */
     uint64_t dropped_bytes;
     uint64_t dropped_events; /* writes that are in counts, but have no event */
-    uint64_t reserved[3];
+    uint64_t private_words[3]; /* of use to the process alone */
 };
 
-/* Kinds of blocks. */
+/* Kinds of blocks. A block whose kind is 0 was not finished. */
+#define IEZ_BLOCK_UNUSED 0x495a0000
 #define IEZ_BLOCK_FILE   0x495a0001 /* struct iez_trace_file, its path, its layout */
 #define IEZ_BLOCK_COUNTS 0x495a0002 /* struct iez_trace_more: counts of a further thread */
 #define IEZ_BLOCK_NAME   0x495a0003 /* struct iez_trace_name: the name a rename gave to a file */
@@ -110,6 +111,7 @@ struct iez_trace_counts {
 #define IEZ_FILE_RENAMED   0x80  /* by this process: ended_ns, and its last name block */
 #define IEZ_FILE_UNLINKED  0x100 /* by this process: ended_ns */
 #define IEZ_FILE_FOUND     0x200 /* not opened here: a descriptor that was inherited or copied */
+#define IEZ_FILE_PERHAPS   0x400 /* IEZ_FILE_CREATED only says that it may have been */
 
 #define IEZ_SIZE_UNKNOWN 0xffffffffffffffff
 
@@ -143,7 +145,9 @@ struct iez_trace_more {
     struct iez_block block;
     uint32_t file; /* number */
     uint32_t reserved;
+    uint64_t next; /* of use to the process alone */
     struct iez_trace_counts counts;
+    uint64_t padding[3];
 };
 
 struct iez_trace_name {
@@ -182,7 +186,7 @@ _Static_assert(sizeof(struct iez_trace_header) % IEZ_TRACE_CELL == 0, "blocks be
 _Static_assert(IEZ_OUTCOMES <= 32 && IEZ_APIS <= 4, "room for the counters");
 _Static_assert(sizeof(struct iez_trace_counts) == 208, "counts");
 _Static_assert(sizeof(struct iez_trace_file) == 320, "file block");
-_Static_assert(sizeof(struct iez_trace_more) == 224, "counts block");
+_Static_assert(sizeof(struct iez_trace_more) == 256, "counts block");
 _Static_assert(sizeof(struct iez_trace_event) == 32, "event");
 _Static_assert(sizeof(struct iez_trace_events) == 32, "events block");
 _Static_assert(sizeof(struct iez_trace_packed) == 32, "packed block");

@@ -1,8 +1,9 @@
-"""Place: the outcome files of a job in, one line about what was placed out."""
+"""Place: the traces of a job in, one line about what was placed out."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from iez_common._core import ffi, lib
 
@@ -33,7 +34,7 @@ _NUMBER_OF: dict[str, int] = {
     name: int(number) for number, name in ffi.typeof("enum iez_outcome").elements.items()
 }
 _NOT_FAILURES = ("IEZ_PLACED", "IEZ_SHARED")
-_FILE_BYTES: int = ffi.sizeof("struct iez_outcome_file")
+_HEADER_BYTES: int = ffi.sizeof("struct iez_trace_header")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,45 +43,47 @@ class Outcomes:
 
     counts: tuple[int, ...]  # by enum iez_outcome
     process_count: int
-    damaged: tuple[str, ...] = ()  # names of outcome files that could not be read
+    damaged: tuple[str, ...] = ()  # names of trace files that could not be read
 
     def __getitem__(self, name: str) -> int:
         return self.counts[_NUMBER_OF[name]]
 
 
-def read_outcomes(directory: Path) -> Outcomes:
-    """Sums the outcome files in `directory`."""
-    return sum_outcomes(sorted(directory.glob("*.outcome")))
+def read_outcomes(directory: Path, run: int | None = None) -> Outcomes:
+    """Sums over the traces in `directory`, of all runs or of one."""
+    return sum_outcomes(sorted(directory.glob("*.trace")), run)
 
 
-def sum_outcomes(files: Iterable[Path]) -> Outcomes:
+def sum_outcomes(files: Iterable[Path], run: int | None = None) -> Outcomes:
     counts = [0] * lib.IEZ_OUTCOMES
     damaged = []
     process_count = 0
     for path in files:
-        try:
-            data = path.read_bytes()
-        except OSError:
-            data = b""
-        own = _counts(data)
-        if own is None:
+        header = _header(path)
+        if header is None:
             damaged.append(path.name)
             continue
+        if run is not None and header.run != run:
+            continue
+        own = [int(header.outcomes[number]) for number in range(lib.IEZ_OUTCOMES)]
         process_count += 1
         for number, count in enumerate(own):
             counts[number] += count
     return Outcomes(tuple(counts), process_count, tuple(damaged))
 
 
-def _counts(data: bytes) -> list[int] | None:
-    """The counters of one outcome file; None if it is not one."""
-    if len(data) < _FILE_BYTES:
+def _header(path: Path) -> Any:
+    """The header of a trace file; None if it is not one."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_HEADER_BYTES)
+    except OSError:
         return None
-    file = ffi.from_buffer("struct iez_outcome_file *", data)
-    known = file.magic == lib.IEZ_OUTCOME_MAGIC and file.version == lib.IEZ_OUTCOME_VERSION
-    if not known or file.file_bytes < _FILE_BYTES:
+    if len(data) < _HEADER_BYTES:
         return None
-    return [int(file.outcomes[number]) for number in range(lib.IEZ_OUTCOMES)]
+    header = ffi.from_buffer("struct iez_trace_header *", data)
+    known = header.magic == lib.IEZ_TRACE_MAGIC and header.version == lib.IEZ_TRACE_VERSION
+    return header if known and header.header_bytes >= _HEADER_BYTES else None
 
 
 def summary(outcomes: Outcomes) -> str:
@@ -104,5 +107,5 @@ def summary(outcomes: Outcomes) -> str:
     if outcomes.damaged:
         many = len(outcomes.damaged)
         named = ", ".join(outcomes.damaged[:3]) + (", …" if many > 3 else "")
-        parts.append(f"{many} outcome file{'' if many == 1 else 's'} not readable ({named})")
+        parts.append(f"{many} trace{'' if many == 1 else 's'} not readable ({named})")
     return "; ".join(parts)

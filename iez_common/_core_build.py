@@ -10,7 +10,7 @@ from pathlib import Path
 from cffi import FFI
 
 CSRC = Path(__file__).resolve().parent.parent / "csrc"
-HEADERS = ["lustre.h", "plan_format.h", "outcome_format.h", "layout.h", "plan.h", "plan_build.h"]
+HEADERS = ["lustre.h", "plan_format.h", "trace_format.h", "layout.h", "plan.h", "plan_build.h"]
 SOURCES = ["layout.c", "plan.c", "template.c", "plan_build.c"]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     import _signal  # the built-in half of signal; the other half makes enums
 
-PLAN_VERSION = 1  # IEZ_PLAN_VERSION of csrc/plan_format.h
+PLAN_VERSION = 2  # IEZ_PLAN_VERSION of csrc/plan_format.h
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIBRARY = f"{PACKAGE}/libiez_shim.so"
 PREPARE_LIMIT_S = 120.0

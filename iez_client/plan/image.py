@@ -11,7 +11,7 @@ Bytes = bytes | bytearray | memoryview
 
 # Sections that mean the same wherever they lie: binding a plan copies them.
 BODY = ("filter", "slots", "nodes", "choices", "options", "layouts", "texts")
-SECTIONS = ("prefixes", "osts", *BODY)
+SECTIONS = ("prefixes", "osts", *BODY, "trace_dir")
 ELEMENT_BYTES: dict[str, int] = {
     "prefixes": ffi.sizeof("struct iez_prefix"),
     "filter": ffi.sizeof("uint64_t"),
@@ -22,6 +22,7 @@ ELEMENT_BYTES: dict[str, int] = {
     "osts": ffi.sizeof("struct iez_ost"),
     "layouts": 1,
     "texts": 1,
+    "trace_dir": 1,
 }
 HEADER_BYTES: int = ffi.sizeof("struct iez_plan_header")
 CACHE_LINE_BYTES = 64  # a bucket of the hash table is to be in one
@@ -47,7 +48,7 @@ def assemble(
     texts = bytearray(body.texts)
     prefixes, osts = _prefixes(file_systems, texts)
     sections: dict[str, Bytes] = {name: getattr(body, name) for name in BODY}
-    sections |= {"prefixes": prefixes, "osts": osts, "texts": texts}
+    sections |= {"prefixes": prefixes, "osts": osts, "texts": texts, "trace_dir": b""}
     header = ffi.new("struct iez_plan_header *")
     image = bytearray(HEADER_BYTES)
     for name in SECTIONS:

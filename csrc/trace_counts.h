@@ -1,0 +1,23 @@
+/* The counts of a file: one set for each thread that uses it, so that threads never wait for each
+ * other. */
+#ifndef IEZ_TRACE_COUNTS_H
+#define IEZ_TRACE_COUNTS_H
+
+#include "trace_format.h"
+
+/* What one call adds to the counts. */
+struct iez_addition {
+    uint64_t now_ns;
+    uint64_t bytes;
+    uint64_t end; /* offset behind what was written; 0 not known */
+    enum iez_api api;
+};
+
+void iez_count_write(struct iez_trace_file *file, const struct iez_addition *add);
+void iez_count_read(struct iez_trace_file *file, uint64_t bytes);
+void iez_count_layer(struct iez_trace_file *file, enum iez_api api, uint64_t bytes);
+
+/* Brings this thread's counts to the file, where that is not by itself. */
+void iez_publish_counts(struct iez_trace_file *file);
+
+#endif

@@ -1,0 +1,338 @@
+#include "trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "current.h"
+#include "launched.h"
+#include "shim.h"
+#include "system.h"
+#include "text.h"
+
+#define FAILURES_MAX    8         /* descriptors or space may be short now and free later */
+#define FIRST_BYTES     8192U     /* of the file; each step doubles it */
+#define STEP_BYTES_MAX  (1U << 20)
+#define COUNTS_BYTES    (64ULL << 20)  /* of a trace without events */
+#define EVENTS_BYTES    (512ULL << 20) /* of a trace with them */
+
+/* Whether blocks that were written once stay the file's own. Elsewhere (copy on write, network
+ * file systems) a store to a mapped page may need new space, and kills where there is none. */
+static bool keeps_its_blocks(int fd) {
+    struct statfs fs;
+    if (syscall(SYS_fstatfs, fd, &fs) != 0)
+        return false;
+    return fs.f_type == 0xEF53 /* ext */ || fs.f_type == 0x58465342 /* xfs */ ||
+           fs.f_type == 0x01021994 /* tmpfs */;
+}
+
+/* A write beyond the process's own limit would be answered with SIGXFSZ. */
+static bool may_write(uint64_t bytes) {
+    struct rlimit limit;
+    return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur >= bytes;
+}
+
+/* Blocks of the disk for a part of the file, so that no store ever needs one. */
+static bool allocate(int fd, uint64_t offset, uint64_t bytes) {
+    static const char zeros[4096];
+    if (!may_write(offset + bytes)) {
+        errno = EFBIG;
+        return false;
+    }
+    if (syscall(SYS_fallocate, fd, 0, offset, bytes) == 0)
+        return true;
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return false;
+    for (uint64_t at = 0; at < bytes; at += sizeof zeros)
+        if (syscall(SYS_pwrite64, fd, zeros, sizeof zeros, offset + at) != (long)sizeof zeros)
+            return false;
+    return true;
+}
+
+static bool map_chunk(int fd, uint64_t offset, uint32_t bytes, bool is_careful,
+                      struct iez_chunk *chunk) {
+    const int rights = PROT_READ | PROT_WRITE;
+    void *mapped = mmap(NULL, bytes, rights, MAP_SHARED, fd, (off_t)offset);
+    if (mapped == MAP_FAILED)
+        return false;
+    void *memory = mapped;
+    if (is_careful) {
+        memory = mmap(NULL, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) {
+            munmap(mapped, bytes);
+            return false;
+        }
+    }
+    chunk->mapped = mapped;
+    chunk->bytes = bytes;
+    atomic_store(&chunk->memory, memory);
+    return true;
+}
+
+static void unmap_chunk(struct iez_chunk *chunk) {
+    unsigned char *memory = atomic_exchange(&chunk->memory, NULL);
+    munmap(chunk->mapped, chunk->bytes);
+    if (memory != chunk->mapped)
+        munmap(memory, chunk->bytes);
+}
+
+static struct iez_chunk *new_chunk(struct iez_process *process) {
+    uint32_t number = atomic_fetch_add(&process->chunk_count, 1);
+    return number < IEZ_CHUNKS ? &process->chunks[number] : NULL;
+}
+
+static uint32_t page_bytes(void) {
+    unsigned long bytes = getauxval(AT_PAGESZ);
+    return bytes ? (uint32_t)bytes : 4096;
+}
+
+static uint32_t whole_pages(uint32_t bytes) {
+    uint32_t page = page_bytes();
+    return (bytes + page - 1) / page * page;
+}
+
+static uint64_t clock_ns(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void fill(struct iez_trace_header *header, const struct iez_plan *plan) {
+    struct utsname name;
+    const char *program = (const char *)getauxval(AT_EXECFN);
+    if (syscall(SYS_uname, &name) == 0)
+        iez_append(header->host, header->host + sizeof header->host, name.nodename, SIZE_MAX);
+    if (program)
+        iez_append(header->program, header->program + sizeof header->program,
+                   iez_last_part(program), SIZE_MAX);
+    header->version = IEZ_TRACE_VERSION;
+    header->header_bytes = sizeof *header;
+    header->run = plan->header->run;
+    header->start_ns = clock_ns(CLOCK_REALTIME);
+    header->start_ticks_ns = clock_ns(CLOCK_MONOTONIC);
+    header->pid = (int32_t)syscall(SYS_getpid);
+    header->world_rank = iez_launched.rank;
+    header->world_size = iez_launched.size;
+    header->comm_rank = -1;
+    __atomic_store_n(&header->magic, IEZ_TRACE_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* The directory of the traces, with a slash at its end. */
+static char *append_directory(char *at, const char *end, const struct iez_plan *plan) {
+    const struct iez_section *section = &plan->header->trace_dir;
+    const char *directory = (const char *)plan->base + section->offset;
+    if (section->count > 1 && directory[section->count - 1] == '\0')
+        return iez_append(iez_append(at, end, directory, section->count), end, "/", 1);
+    const char *path = iez_current_path();
+    return iez_append(at, end, path, (size_t)(iez_last_part(path) - path));
+}
+
+/* HOST.PID.N.trace there. */
+static void write_path(char *path, const struct iez_plan *plan, int32_t pid, uint64_t n) {
+    const char *end = path + IEZ_PATH_MAX;
+    struct utsname name;
+    char *at = append_directory(path, end, plan);
+    at = iez_append(at, end, syscall(SYS_uname, &name) == 0 ? name.nodename : "node", SIZE_MAX);
+    at = iez_append_number(iez_append(at, end, ".", 1), end, (uint64_t)pid);
+    at = iez_append_number(iez_append(at, end, ".", 1), end, n);
+    iez_append(at, end, ".trace", SIZE_MAX);
+}
+
+/* Opens a new file; its path in `path`, its number in `n`. That of an earlier process may be used
+ * again. */
+static int open_new(char *path, const struct iez_plan *plan, uint64_t *n) {
+    int32_t pid = (int32_t)syscall(SYS_getpid);
+    for (*n = 0; *n < 100; ++*n) {
+        write_path(path, plan, pid, *n);
+        long fd = syscall(SYS_openat, AT_FDCWD, path,
+                          O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return (int)fd;
+    }
+    return -1;
+}
+
+static bool set_up(struct iez_process *process, int fd, struct iez_chunk *chunk) {
+    struct stat st;
+    if (iez_sys_fstat(fd, &st) == 0 && !(st.st_mode & S_IRUSR))
+        syscall(SYS_fchmod, fd, 0600); /* the program's umask hid it from its own user */
+    bool is_careful = !keeps_its_blocks(fd);
+    uint32_t bytes = whole_pages(FIRST_BYTES);
+    if (!allocate(fd, 0, bytes) || !map_chunk(fd, 0, bytes, is_careful, chunk))
+        return false;
+    uint64_t none = 0;
+    atomic_store(&chunk->used, (uint32_t)sizeof(struct iez_trace_header));
+    atomic_store(&process->is_careful, is_careful);
+    atomic_compare_exchange_strong(&process->file_bytes, &none, bytes);
+    return true;
+}
+
+static void say_if_full(int error) {
+    if (error == ENOSPC || error == EDQUOT)
+        iez_say_trace("no space is left for the trace");
+}
+
+/* Makes a file in `path`. The first thread to have one ready wins: the files of others go. */
+static void make_file(struct iez_process *process, char *path) {
+    uint64_t n;
+    const struct iez_plan *plan = iez_current_plan();
+    struct iez_chunk *chunk = new_chunk(process);
+    int fd = chunk ? open_new(path, plan, &n) : -1;
+    bool is_ready = fd >= 0 && set_up(process, fd, chunk);
+    int error = errno;
+    if (is_ready) {
+        struct iez_trace_header *none = NULL, *header = (void *)atomic_load(&chunk->memory);
+        fill(header, plan);
+        header->private_words[0] = n;
+        header->private_words[1] = (uint64_t)(chunk - process->chunks);
+        if (!atomic_compare_exchange_strong(&process->header, &none, header)) {
+            unmap_chunk(chunk);
+            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        }
+    } else {
+        atomic_fetch_add(&process->file_failures, 1);
+        if (fd >= 0)
+            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        say_if_full(error);
+    }
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+}
+
+struct iez_trace_header *iez_trace_header(void) {
+    struct iez_process *process = iez_process;
+    struct iez_trace_header *header = atomic_load(&process->header);
+    if (header || atomic_load(&process->file_failures) >= FAILURES_MAX)
+        return header;
+    iez_process_start();
+    struct iez_lookup *scratch = iez_lookup_take();
+    if (scratch) {
+        make_file(process, scratch->path);
+        iez_lookup_give(scratch);
+    }
+    return atomic_load(&process->header);
+}
+
+static uint32_t step_bytes(uint64_t file_bytes, uint64_t at_least) {
+    uint32_t bytes = file_bytes < STEP_BYTES_MAX ? (uint32_t)file_bytes : STEP_BYTES_MAX;
+    return whole_pages(bytes < at_least ? (uint32_t)at_least : bytes);
+}
+
+/* A descriptor of the file: none is held. */
+static int open_again(struct iez_process *process) {
+    const struct iez_trace_header *header = atomic_load(&process->header);
+    struct iez_lookup *scratch = iez_lookup_take();
+    if (!scratch)
+        return -1;
+    write_path(scratch->path, iez_current_plan(), header->pid, header->private_words[0]);
+    long fd = syscall(SYS_openat, AT_FDCWD, scratch->path, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
+    iez_lookup_give(scratch);
+    return (int)fd;
+}
+
+/* Adds a chunk to the file. NULL: no space, no descriptor, or the trace is as large as it may be. */
+static struct iez_chunk *grow(struct iez_process *process, uint64_t at_least) {
+    uint64_t limit = iez_current_plan()->header->trace_events ? EVENTS_BYTES : COUNTS_BYTES;
+    uint64_t before = atomic_load(&process->file_bytes);
+    uint32_t bytes = step_bytes(before, at_least);
+    if (before + bytes > limit || atomic_load(&process->growth_failures) >= FAILURES_MAX)
+        return NULL;
+    int fd = open_again(process);
+    if (fd < 0)
+        return NULL;
+    uint64_t offset = atomic_fetch_add(&process->file_bytes, bytes);
+    bool is_careful = atomic_load(&process->is_careful);
+    struct iez_chunk *chunk = NULL;
+    if (allocate(fd, offset, bytes))
+        chunk = new_chunk(process);
+    else
+        say_if_full(errno);
+    if (chunk && !map_chunk(fd, offset, bytes, is_careful, chunk))
+        chunk = NULL;
+    if (!chunk)
+        atomic_fetch_add(&process->growth_failures, 1);
+    syscall(SYS_close, fd);
+    return chunk;
+}
+
+static void *take(struct iez_chunk *chunk, uint32_t bytes) {
+    uint32_t at = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    do
+        if (at + bytes > chunk->bytes)
+            return NULL;
+    while (!atomic_compare_exchange_weak(&chunk->used, &at, at + bytes));
+    return atomic_load(&chunk->memory) + at;
+}
+
+/* The first chunk is where the header is. */
+static struct iez_chunk *current_chunk(struct iez_process *process,
+                                       const struct iez_trace_header *header) {
+    struct iez_chunk *chunk = atomic_load(&process->chunk);
+    return chunk ? chunk : &process->chunks[header->private_words[1]];
+}
+
+void *iez_trace_block(uint64_t bytes) {
+    struct iez_process *process = iez_process;
+    struct iez_trace_header *header = iez_trace_header();
+    uint32_t cells = (uint32_t)((bytes + IEZ_TRACE_CELL - 1) / IEZ_TRACE_CELL);
+    if (!header)
+        return NULL;
+    struct iez_chunk *seen = atomic_load(&process->chunk);
+    struct iez_block *block = take(current_chunk(process, header), cells * IEZ_TRACE_CELL);
+    if (!block) {
+        struct iez_chunk *made = grow(process, cells * IEZ_TRACE_CELL);
+        /* Where none could be made, another thread may have made one meanwhile. */
+        block = take(made ? made : current_chunk(process, header), cells * IEZ_TRACE_CELL);
+        if (made)
+            atomic_compare_exchange_strong(&process->chunk, &seen, made);
+    }
+    if (block)
+        block->cells = cells;
+    return block;
+}
+
+void iez_trace_finish(void *block, uint32_t kind) {
+    struct iez_block *head = block;
+    __atomic_store_n(&head->kind, kind, __ATOMIC_RELEASE);
+    iez_trace_publish(block, (uint64_t)head->cells * IEZ_TRACE_CELL);
+}
+
+/* Lets the kernel do the store: it answers EFAULT where our own would kill. */
+static void copy(const void *from, void *to, uint64_t bytes) {
+    struct iovec source = {(void *)from, bytes}, target = {to, bytes};
+    syscall(SYS_process_vm_writev, syscall(SYS_getpid), &source, 1L, &target, 1L, 0L);
+}
+
+void iez_trace_publish_slowly(const void *from, uint64_t bytes) {
+    struct iez_process *process = iez_process;
+    uint32_t count = atomic_load(&process->chunk_count);
+    const unsigned char *at = from;
+    for (uint32_t i = 0; i < count && i < IEZ_CHUNKS; i++) {
+        struct iez_chunk *chunk = &process->chunks[i];
+        const unsigned char *memory = atomic_load(&chunk->memory);
+        if (memory && at >= memory && at < memory + chunk->bytes)
+            copy(from, chunk->mapped + (at - memory), bytes);
+    }
+}
+
+void iez_trace_publish_all(void) {
+    struct iez_process *process = iez_process;
+    uint32_t count = atomic_load(&process->chunk_count);
+    if (!atomic_load(&process->is_careful))
+        return;
+    for (uint32_t i = 0; i < count && i < IEZ_CHUNKS; i++) {
+        struct iez_chunk *chunk = &process->chunks[i];
+        const unsigned char *memory = atomic_load(&chunk->memory);
+        if (memory)
+            copy(memory, chunk->mapped, atomic_load(&chunk->used));
+    }
+}

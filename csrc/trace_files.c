@@ -1,0 +1,176 @@
+#include "trace_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "current.h"
+#include "path.h"
+#include "trace.h"
+#include "trace_counts.h"
+#include "trace_file.h"
+
+#define ENDED (IEZ_FILE_RENAMED | IEZ_FILE_UNLINKED)
+
+static const char *path_of(const struct iez_trace_file *file) {
+    return (const char *)(file + 1);
+}
+
+static struct iez_trace_file *next_of(const struct iez_trace_file *file) {
+    return (struct iez_trace_file *)(uintptr_t)file->private_words[2];
+}
+
+static struct iez_trace_file *search(struct iez_trace_file *first, uint64_t hash, const char *path,
+                                     uint64_t bytes) {
+    for (struct iez_trace_file *file = first; file; file = next_of(file))
+        if (file->private_words[0] == hash && file->path_bytes == bytes &&
+            !(__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & ENDED) &&
+            memcmp(path_of(file), path, bytes) == 0)
+            return file;
+    return NULL;
+}
+
+static struct iez_trace_file *make(uint64_t hash, const char *path, uint64_t bytes,
+                                   const struct iez_layout *layout) {
+    uint64_t layout_at = (sizeof(struct iez_trace_file) + bytes + 1 + 7) / 8 * 8;
+    uint64_t layout_bytes = layout ? layout->bytes : 0;
+    struct iez_trace_file *file = iez_trace_block(layout_at + layout_bytes);
+    if (!file)
+        return NULL;
+    memcpy(file + 1, path, bytes);
+    memcpy((char *)file + layout_at, layout, layout_bytes);
+    file->path_bytes = (uint16_t)bytes;
+    file->layout_bytes = (uint16_t)layout_bytes;
+    file->private_words[0] = hash;
+    file->opened_ns = iez_coarse_ns();
+    file->size_bytes = IEZ_SIZE_UNKNOWN;
+    file->comm_rank = -1;
+    file->number = 1 + atomic_fetch_add(&iez_process->file_count, 1);
+    return file;
+}
+
+static _Atomic(struct iez_trace_file *) *bucket_of(uint64_t hash) {
+    iez_process_start();
+    return &iez_process->buckets[hash % IEZ_BUCKETS];
+}
+
+struct iez_trace_file *iez_file_known(const char *path, uint64_t bytes) {
+    uint64_t hash = iez_hash(path, bytes);
+    return search(atomic_load(bucket_of(hash)), hash, path, bytes);
+}
+
+static void count_dropped(void) {
+    struct iez_trace_header *header = iez_trace_header();
+    if (!header)
+        return;
+    __atomic_fetch_add(&header->dropped_files, 1, __ATOMIC_RELAXED);
+    iez_trace_publish(header, sizeof *header);
+}
+
+struct iez_trace_file *iez_file_of(const char *path, uint64_t bytes,
+                                   const struct iez_layout *layout) {
+    uint64_t hash = iez_hash(path, bytes);
+    _Atomic(struct iez_trace_file *) *bucket = bucket_of(hash);
+    struct iez_trace_file *first = atomic_load(bucket);
+    struct iez_trace_file *file = search(first, hash, path, bytes);
+    if (file || bytes >= IEZ_PATH_MAX)
+        return file;
+    struct iez_trace_file *made = make(hash, path, bytes, layout);
+    if (!made) {
+        count_dropped();
+        return NULL;
+    }
+    do {
+        /* Another thread may have entered it: then the block of this one stays unused. */
+        file = search(first, hash, path, bytes);
+        if (file) {
+            iez_trace_finish(made, IEZ_BLOCK_UNUSED);
+            return file;
+        }
+        made->private_words[2] = (uintptr_t)first;
+    } while (!atomic_compare_exchange_weak(bucket, &first, made));
+    iez_trace_finish(made, IEZ_BLOCK_FILE);
+    return made;
+}
+
+/* The path as the plan knows it, if it is watched: found->path. It may lie in `lookup`. */
+static bool watched(int dirfd, const char *path, size_t bytes, struct iez_lookup *lookup,
+                    struct iez_found *found) {
+    size_t clean_bytes;
+    const char *clean = iez_path_absolute(dirfd, path, bytes, lookup->path, &clean_bytes);
+    return clean &&
+           !iez_plan_watched(iez_current_plan(), clean, clean_bytes, lookup->canonical, found) &&
+           found->prefix && found->prefix->kind != IEZ_KIND_NONE;
+}
+
+struct iez_trace_file *iez_trace_named(const char *name, size_t bytes, bool make) {
+    struct iez_found found;
+    struct iez_trace_file *file = NULL;
+    struct iez_lookup *lookup = iez_lookup_take();
+    if (!lookup)
+        return NULL;
+    if (watched(AT_FDCWD, name, bytes, lookup, &found))
+        file = make ? iez_file_of(found.path, found.path_bytes, NULL)
+                    : iez_file_known(found.path, found.path_bytes);
+    iez_lookup_give(lookup);
+    return file;
+}
+
+static void end(struct iez_trace_file *file, uint32_t flag) {
+    file->ended_ns = iez_coarse_ns();
+    iez_file_flag(file, flag);
+    iez_publish_counts(file);
+    iez_trace_publish(file, sizeof *file);
+}
+
+static void give_name(struct iez_trace_file *file, const struct iez_found *to) {
+    struct iez_trace_name *name = iez_trace_block(sizeof *name + to->path_bytes + 1);
+    if (!name)
+        return;
+    name->file = file->number;
+    name->bytes = (uint32_t)to->path_bytes;
+    memcpy(name + 1, to->path, to->path_bytes);
+    iez_trace_finish(name, IEZ_BLOCK_NAME);
+}
+
+/* What was there under the new name is gone. A name that this process does not know may be another
+ * rank's file, or a directory: the reader of all traces can tell. */
+static void rename_known(const struct iez_found *from, const struct iez_found *to) {
+    struct iez_trace_file *replaced = iez_file_known(to->path, to->path_bytes);
+    struct iez_trace_file *file = iez_file_of(from->path, from->path_bytes, NULL);
+    if (!file)
+        return;
+    if (replaced)
+        end(replaced, IEZ_FILE_UNLINKED);
+    give_name(file, to);
+    end(file, IEZ_FILE_RENAMED);
+}
+
+void iez_note_rename(int from_fd, const char *from, int to_fd, const char *to) {
+    int saved = errno;
+    struct iez_found old, new;
+    struct iez_lookup *first = iez_lookup_take(), *second = iez_lookup_take();
+    if (first && second && watched(from_fd, from, strlen(from), first, &old) &&
+        watched(to_fd, to, strlen(to), second, &new))
+        rename_known(&old, &new);
+    if (first)
+        iez_lookup_give(first);
+    if (second)
+        iez_lookup_give(second);
+    errno = saved;
+}
+
+void iez_note_unlink(int dirfd, const char *path) {
+    int saved = errno;
+    struct iez_found found;
+    struct iez_lookup *lookup =
+        atomic_load(&iez_process->header) ? iez_lookup_take() : NULL; /* else nothing is known */
+    if (lookup && watched(dirfd, path, strlen(path), lookup, &found)) {
+        struct iez_trace_file *file = iez_file_known(found.path, found.path_bytes);
+        if (file)
+            end(file, IEZ_FILE_UNLINKED);
+    }
+    if (lookup)
+        iez_lookup_give(lookup);
+    errno = saved;
+}

@@ -1,0 +1,29 @@
+/* The watched files that this process knows: found by name, made known, renamed, removed. */
+#ifndef IEZ_TRACE_FILES_H
+#define IEZ_TRACE_FILES_H
+
+#include <stdint.h>
+
+#include "plan_format.h"
+#include "trace_format.h"
+
+/* The file of this name that is not renamed or removed, made known if need be. NULL where there is
+ * no room: counted as dropped. A new one keeps `layout`, a whole record or NULL. May change errno. */
+struct iez_trace_file *iez_file_of(const char *path, uint64_t bytes,
+                                   const struct iez_layout *layout);
+
+/* The same, but only if it is known. */
+struct iez_trace_file *iez_file_known(const char *path, uint64_t bytes);
+
+static inline void iez_file_flag(struct iez_trace_file *file, uint32_t flags) {
+    if ((__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & flags) != flags)
+        __atomic_fetch_or(&file->flags, flags, __ATOMIC_RELAXED);
+}
+
+static inline void iez_file_api(struct iez_trace_file *file, unsigned api) {
+    uint8_t bit = (uint8_t)(1U << api);
+    if (!(__atomic_load_n(&file->apis, __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_or(&file->apis, bit, __ATOMIC_RELAXED);
+}
+
+#endif
