@@ -1,5 +1,6 @@
 /* HDF5: says that the creates and writes below it are HDF5's, and keeps the sum of what was written
- * to datasets. Its own functions are asked only after a success: then they leave no error behind. */
+ * to datasets. Its own functions are asked only after a success: then they leave no error behind.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -129,8 +130,7 @@ IEZ_EXPORT int H5Dwrite(hid dataset, hid type, hid memory_space, hid file_space,
     if (!real)
         return -1;
     enum iez_api before = enter();
-    int failed =
-        ((write_function)real)(dataset, type, memory_space, file_space, transfer, data);
+    int failed = ((write_function)real)(dataset, type, memory_space, file_space, transfer, data);
     iez_context_leave(before);
     if (failed >= 0 && iez_tracing())
         note_write(real, dataset, type, memory_space, file_space);

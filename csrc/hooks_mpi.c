@@ -1,6 +1,6 @@
 /* MPI_File_open, from C and Fortran: says that the creates below it are MPI-IO's, which rank of how
- * many, and which handle is which file. Handles are opaque (int in MPICH, pointers in Open MPI) and `amode` is never decoded
- * (its numbers differ between MPI's ABIs). */
+ * many, and which handle is which file. Handles are opaque (int in MPICH, pointers in Open MPI) and
+ * `amode` is never decoded (its numbers differ between MPI's ABIs). */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -87,8 +87,8 @@ IEZ_EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t bytes) {
 }
 
 /* Where an offset is given, the call has moved it on. */
-static inline void moved(const struct iez_call *call, ssize_t done, int in, const off64_t *in_offset,
-                         const off64_t *out_offset) {
+static inline void moved(const struct iez_call *call, ssize_t done, int in,
+                         const off64_t *in_offset, const off64_t *out_offset) {
     if (out_offset && done > 0)
         iez_call_wrote_at(call, done, *out_offset - done);
     else

@@ -8,10 +8,10 @@ extern char **environ;
 struct iez_launched iez_launched = {-1, 0};
 
 /* Later ones hold only where no earlier one is there: ranks of Open MPI below srun have both. */
-static const char ranks[][24] = {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=",
-                                 "PALS_RANKID=", "SLURM_PROCID="};
-static const char sizes[][24] = {"OMPI_COMM_WORLD_SIZE=", "PMI_SIZE=", "PALS_SIZE=",
-                                 "SLURM_STEP_NUM_TASKS=", "SLURM_NTASKS="};
+static const char ranks[][24] = {
+    "OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "PALS_RANKID=", "SLURM_PROCID="};
+static const char sizes[][24] = {
+    "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE=", "PALS_SIZE=", "SLURM_STEP_NUM_TASKS=", "SLURM_NTASKS="};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 

@@ -20,8 +20,8 @@ long iez_path_length(const char *path);
 const char *iez_path_absolute(int dirfd, const char *path, size_t bytes, char *scratch,
                               size_t *clean_bytes);
 
-/* Whether an absolute path is lexically clean: no "//", "/./", "/../", nor a name that begins with a
- * dot behind a slash, which may be one of these. */
+/* Whether an absolute path is lexically clean: no "//", "/./", "/../", nor a name that begins with
+ * a dot behind a slash, which may be one of these. */
 bool iez_path_is_clean(const char *path, size_t bytes);
 
 /* The kernel's name for an open file, not ended by a NUL: its length, at most IEZ_PATH_MAX, or -1.

@@ -14,6 +14,7 @@
 #include "process.h"
 #include "system.h"
 #include "trace.h"
+#include "trace_files.h"
 
 /* Where the stack was when this thread entered a create; 0: it is in none. A mark above which
  * the stack has grown back is left over from a jump out of a signal handler. */
@@ -28,8 +29,6 @@ static bool enter(void) {
 }
 
 void iez_done(struct iez_order *order) {
-    if (order->lookup)
-        iez_lookup_give(order->lookup);
     if (order->is_outermost)
         inside = 0;
 }
@@ -55,8 +54,8 @@ static bool has_planned_layout(const struct iez_order *order) {
 
 void iez_note_created(int fd, const struct iez_order *order, int flags, bool was_placed,
                       bool created) {
-    struct iez_opened opened = {.found = &order->found,
-                                .has_layout = has_planned_layout(order),
+    struct iez_opened opened = {.file = order->file,
+                                .layout = has_planned_layout(order) ? order->found.layout : NULL,
                                 .flags = flags,
                                 .created = IEZ_CREATED_PERHAPS,
                                 .before_ns = order->before_ns,
@@ -90,7 +89,7 @@ enum iez_decision iez_decide(int dirfd, const char *path, struct iez_order *orde
     enum iez_decision decision = IEZ_PASS;
     iez_process_start();
     order->is_outermost = enter();
-    order->lookup = NULL;
+    order->file = NULL;
     order->outcome = 0;
     if (!order->is_outermost)
         return IEZ_PASS;
@@ -98,14 +97,15 @@ enum iez_decision iez_decide(int dirfd, const char *path, struct iez_order *orde
     order->before_ns = iez_coarse_ns();
     long bytes = order->plan->header->prefixes.count ? iez_path_length(path) : -1;
     struct iez_lookup *lookup = bytes > 0 ? iez_lookup_take() : NULL;
-    if (lookup)
+    if (lookup) {
         decision = look_up(dirfd, path, (size_t)bytes, lookup, order);
-    else if (bytes > 0)
-        note(order, IEZ_BUSY);
-    if (decision != IEZ_PASS)
-        order->lookup = lookup;
-    else if (lookup)
+        /* Before the create: nothing may be held across it, where the thread may be cancelled. */
+        if (decision != IEZ_PASS)
+            order->file = iez_file_of(&order->found);
         iez_lookup_give(lookup);
+    } else if (bytes > 0) {
+        note(order, IEZ_BUSY);
+    }
     errno = saved;
     return decision;
 }

@@ -32,10 +32,10 @@ static inline bool iez_may_place(int flags) {
 struct iez_order {
     const struct iez_plan *plan;
     struct iez_found found;
-    struct iez_lookup *lookup; /* memory that holds the path meanwhile, or NULL */
-    uint64_t before_ns;        /* the clock, before the create */
-    unsigned outcome;          /* noted so far, plus one; 0 none */
-    bool is_outermost;         /* not called from within another create of this thread */
+    struct iez_trace_file *file; /* in the trace; NULL: not watched, or no room */
+    uint64_t before_ns;          /* the clock, before the create */
+    unsigned outcome;            /* noted so far, plus one; 0 none */
+    bool is_outermost;           /* not called from within another create of this thread */
 };
 
 enum iez_decision {
@@ -52,7 +52,7 @@ void iez_done(struct iez_order *order);
 /* Notes a create that was not placed. */
 void iez_note_unplaced(struct iez_order *order, enum iez_outcome outcome);
 
-/* Notes that a watched file was opened as `fd` by a creating call; `created`: by iez_place. */
+/* Notes that the file was opened as `fd` by a creating call; `created`: by iez_place. */
 void iez_note_created(int fd, const struct iez_order *order, int flags, bool was_placed,
                       bool created);
 

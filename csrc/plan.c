@@ -264,8 +264,7 @@ const char *iez_plan_find(const struct iez_plan *plan, const char *path, uint64_
         return trouble;
     uint32_t reference = find_exact(plan, found->path, found->path_bytes);
     if (reference == IEZ_PLAN_NONE)
-        reference =
-            iez_template_find(plan, found->path, found->path_bytes, &found->template_text);
+        reference = iez_template_find(plan, found->path, found->path_bytes, &found->template_text);
     return found_layout(plan, reference, found);
 }
 

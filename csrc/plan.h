@@ -40,8 +40,10 @@ const char *iez_plan_use(const void *base, uint64_t bytes, struct iez_plan *plan
 const char *iez_plan_map(const char *path, struct iez_plan *plan);
 void iez_plan_unmap(struct iez_plan *plan);
 
-/* The file system that an absolute path lies on, and the path as the plan knows it: no "//", "/./" or
- * "/../" in it, `scratch` has IEZ_PATH_MAX bytes (NULL: only prefixes that need none). NULL, or what is wrong with the plan. */
+/* The file system that an absolute path lies on, and the path as the plan knows it: no "//", "/./"
+ * or
+ * "/../" in it, `scratch` has IEZ_PATH_MAX bytes (NULL: only prefixes that need none). NULL, or
+ * what is wrong with the plan. */
 const char *iez_plan_watched(const struct iez_plan *plan, const char *path, uint64_t bytes,
                              char *scratch, struct iez_found *found);
 

@@ -63,17 +63,17 @@ struct iez_plan_header {
     uint32_t refresh_ms;    /* a process looks for a newer generation at most this often; 0 never */
     uint32_t trace_events;  /* 1: each write is recorded, not only counted */
     uint64_t run;           /* goes into the traces: one number for all processes of a run */
-    struct iez_section prefixes; /* struct iez_prefix */
-    struct iez_section slots;    /* struct iez_slot: hash table of the exact paths */
-    struct iez_section nodes;    /* struct iez_node: tree of the templates; node 0 is the root */
-    struct iez_section choices;  /* struct iez_choice: what a template gives */
-    struct iez_section options;  /* uint32_t: layout references that choices select from */
-    struct iez_section osts;     /* struct iez_ost, sorted by index within a prefix */
-    struct iez_section layouts;  /* struct iez_layout records, each 8-byte aligned */
-    struct iez_section texts;    /* uint16_t length, the bytes, a NUL */
-    struct iez_section filter;   /* uint64_t: what cannot be in `slots`; empty: no filter */
+    struct iez_section prefixes;  /* struct iez_prefix */
+    struct iez_section slots;     /* struct iez_slot: hash table of the exact paths */
+    struct iez_section nodes;     /* struct iez_node: tree of the templates; node 0 is the root */
+    struct iez_section choices;   /* struct iez_choice: what a template gives */
+    struct iez_section options;   /* uint32_t: layout references that choices select from */
+    struct iez_section osts;      /* struct iez_ost, sorted by index within a prefix */
+    struct iez_section layouts;   /* struct iez_layout records, each 8-byte aligned */
+    struct iez_section texts;     /* uint16_t length, the bytes, a NUL */
+    struct iez_section filter;    /* uint64_t: what cannot be in `slots`; empty: no filter */
     struct iez_section trace_dir; /* bytes, a NUL last; empty: traces lie beside the plan */
-    uint64_t header_checksum;    /* of all bytes before it */
+    uint64_t header_checksum;     /* of all bytes before it */
 };
 
 /* A watched directory. Paths below `text` are looked up as if they were below `canonical`'s. */

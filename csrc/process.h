@@ -78,7 +78,7 @@ struct iez_request {
     uint64_t room;       /* of each */
 };
 
-/* A free one, or NULL: then the create goes unplaced. Held until the create is done. */
+/* A free one, or NULL: then the create goes unplaced. A look-up makes no call that blocks. */
 struct iez_lookup *iez_lookup_take(void);
 void iez_lookup_give(struct iez_lookup *lookup);
 

@@ -45,9 +45,9 @@ struct iez_real {
 #undef CALLER_HOOK
 #undef MADE_HOOK
 
-/* Usable at any time: until iez_real_resolve ran, the LIBC ones go straight to the kernel (to look a
- * function up may allocate, and an allocator may be who is calling), and so do those that the libc
- * at hand lacks. */
+/* Usable at any time: until iez_real_resolve ran, the LIBC ones go straight to the kernel (to look
+ * a function up may allocate, and an allocator may be who is calling), and so do those that the
+ * libc at hand lacks. */
 extern struct iez_real iez_real;
 
 /* Resolves what must not wait for the first call, and the rest. */

@@ -62,9 +62,8 @@ static inline int iez_sys_measure(int fd, struct iez_measure *found) {
             .size_bytes = stx.stx_size,
             .device = (uint64_t)stx.stx_dev_major << 32 | stx.stx_dev_minor,
             .inode = stx.stx_ino,
-            .born_ns = is_born ? (uint64_t)stx.stx_btime.tv_sec * 1000000000U +
-                                     stx.stx_btime.tv_nsec
-                               : 0,
+            .born_ns =
+                is_born ? (uint64_t)stx.stx_btime.tv_sec * 1000000000U + stx.stx_btime.tv_nsec : 0,
         };
         return 0;
     }

@@ -69,8 +69,7 @@ void iez_forget(int fd) {
 /* The watched file that is open as `fd`, without finding out; NULL: none. */
 static struct iez_trace_file *known(int fd) {
     struct iez_descriptor *of = iez_tracing() ? descriptor(fd) : NULL;
-    struct iez_trace_file *file =
-        of ? atomic_load_explicit(&of->file, memory_order_acquire) : NULL;
+    struct iez_trace_file *file = of ? atomic_load_explicit(&of->file, memory_order_acquire) : NULL;
     return file == IEZ_NOT_WATCHED ? NULL : file;
 }
 
@@ -110,7 +109,7 @@ static struct iez_trace_file *identify(int fd, struct iez_lookup *lookup) {
     long flags = syscall(SYS_fcntl, fd, F_GETFL);
     if (flags < 0 || (flags & O_PATH))
         return IEZ_NOT_WATCHED;
-    struct iez_trace_file *file = iez_file_of(found.path, found.path_bytes, NULL);
+    struct iez_trace_file *file = iez_file_of(&found);
     if (!file)
         return IEZ_NOT_WATCHED;
     iez_file_flag(file, flags_of_open((int)flags) | (file->opens ? 0 : IEZ_FILE_FOUND) |
@@ -136,13 +135,6 @@ struct iez_trace_file *iez_trace_identify(int fd) {
 
 /* Opening and closing */
 
-static const struct iez_layout *layout_of(const struct iez_opened *opened) {
-    const struct iez_found *found = opened->found;
-    bool is_whole = opened->has_layout && found->layout && found->layout->bytes <= UINT16_MAX &&
-                    found->layout->bytes <= found->layout_bytes;
-    return is_whole ? found->layout : NULL;
-}
-
 static void note_created(struct iez_trace_file *file, enum iez_created created) {
     uint32_t perhaps = created == IEZ_CREATED_PERHAPS ? IEZ_FILE_PERHAPS : 0;
     if (created == IEZ_CREATED_NO || (perhaps && (file->flags & IEZ_FILE_CREATED)))
@@ -155,9 +147,7 @@ static void note_created(struct iez_trace_file *file, enum iez_created created) 
 
 void iez_note_open(int fd, const struct iez_opened *opened) {
     int saved = errno;
-    const struct iez_layout *layout = layout_of(opened);
-    struct iez_trace_file *file =
-        iez_file_of(opened->found->path, opened->found->path_bytes, layout);
+    struct iez_trace_file *file = opened->file;
     if (!file) {
         attach(fd, IEZ_NOT_WATCHED, 0);
         errno = saved;
@@ -168,8 +158,8 @@ void iez_note_open(int fd, const struct iez_opened *opened) {
     iez_file_flag(file, flags_of_open(opened->flags));
     note_created(file, opened->created);
     iez_file_api(file, iez_context_api);
-    if (layout)
-        file->stripe_count = ((const struct iez_component *)(layout + 1))->stripe_count;
+    if (opened->layout)
+        file->stripe_count = ((const struct iez_component *)(opened->layout + 1))->stripe_count;
     if (opened->outcome)
         file->outcome = (uint8_t)opened->outcome;
     bool starts_empty = opened->created == IEZ_CREATED_YES || (opened->flags & O_TRUNC);
@@ -193,7 +183,7 @@ void iez_note_plain_open(int fd, const char *path, int flags) {
         return;
     const char *trouble = iez_plan_watched(iez_current_plan(), path, bytes, NULL, &found);
     if (!trouble && found.path && found.prefix->kind != IEZ_KIND_NONE) {
-        struct iez_opened opened = {.found = &found, .flags = flags};
+        struct iez_opened opened = {.file = iez_file_of(&found), .flags = flags};
         iez_note_open(fd, &opened);
     } else if (!found.prefix) {
         attach(fd, IEZ_NOT_WATCHED, 0);

@@ -99,8 +99,8 @@ void iez_note_set_size(struct iez_trace_file *file, uint64_t bytes);
 enum iez_created { IEZ_CREATED_NO, IEZ_CREATED_PERHAPS, IEZ_CREATED_YES };
 
 struct iez_opened {
-    const struct iez_found *found; /* its path; its layout, where that was set */
-    bool has_layout;
+    struct iez_trace_file *file;     /* NULL: there is no room for it */
+    const struct iez_layout *layout; /* that was set; NULL none */
     int flags;
     enum iez_created created;
     uint64_t before_ns; /* the clock before it */

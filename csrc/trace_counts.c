@@ -6,8 +6,8 @@
 
 #include "trace_file.h"
 
-#define SHARED    1 /* owner of the set that several may add to, atomically */
-#define CACHED    8
+#define SHARED     1 /* owner of the set that several may add to, atomically */
+#define CACHED     8
 #define PUBLISH_NS 100000000U /* how often at most, where it takes a system call */
 
 /* first, last and the sums of a set are written by its owner alone. A signal handler that runs in

@@ -5,9 +5,9 @@
 
 #include "trace_file.h"
 
-#define BLOCK_BYTES  65536 /* of the blocks of one thread; the first ones are smaller */
-#define FIRST_BYTES  1024
-#define LENGTH_MAX   (1ULL << 31)
+#define BLOCK_BYTES 65536 /* of the blocks of one thread; the first ones are smaller */
+#define FIRST_BYTES 1024
+#define LENGTH_MAX  (1ULL << 31)
 
 static __thread struct {
     struct iez_trace_header *header; /* whose trace the block is in: not a parent's after fork */

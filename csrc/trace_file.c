@@ -19,11 +19,11 @@
 #include "system.h"
 #include "text.h"
 
-#define FAILURES_MAX    8         /* descriptors or space may be short now and free later */
-#define FIRST_BYTES     8192U     /* of the file; each step doubles it */
-#define STEP_BYTES_MAX  (1U << 20)
-#define COUNTS_BYTES    (64ULL << 20)  /* of a trace without events */
-#define EVENTS_BYTES    (512ULL << 20) /* of a trace with them */
+#define FAILURES_MAX   8     /* descriptors or space may be short now and free later */
+#define FIRST_BYTES    8192U /* of the file; each step doubles it */
+#define STEP_BYTES_MAX (1U << 20)
+#define COUNTS_BYTES   (64ULL << 20)  /* of a trace without events */
+#define EVENTS_BYTES   (512ULL << 20) /* of a trace with them */
 
 /* Whether blocks that were written once stay the file's own. Elsewhere (copy on write, network
  * file systems) a store to a mapped page may need new space, and kills where there is none. */
@@ -239,7 +239,8 @@ static int open_again(struct iez_process *process) {
     return (int)fd;
 }
 
-/* Adds a chunk to the file. NULL: no space, no descriptor, or the trace is as large as it may be. */
+/* Adds a chunk to the file. NULL: no space, no descriptor, or the trace is as large as it may be.
+ */
 static struct iez_chunk *grow(struct iez_process *process, uint64_t at_least) {
     uint64_t limit = iez_current_plan()->header->trace_events ? EVENTS_BYTES : COUNTS_BYTES;
     uint64_t before = atomic_load(&process->file_bytes);

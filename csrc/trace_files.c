@@ -10,7 +10,8 @@
 #include "trace_counts.h"
 #include "trace_file.h"
 
-#define ENDED (IEZ_FILE_RENAMED | IEZ_FILE_UNLINKED)
+#define ENDED            (IEZ_FILE_RENAMED | IEZ_FILE_UNLINKED)
+#define LAYOUT_BYTES_MAX 4096 /* of the plan's record: a list of 2000 OSTs */
 
 static const char *path_of(const struct iez_trace_file *file) {
     return (const char *)(file + 1);
@@ -20,25 +21,31 @@ static struct iez_trace_file *next_of(const struct iez_trace_file *file) {
     return (struct iez_trace_file *)(uintptr_t)file->private_words[2];
 }
 
-static struct iez_trace_file *search(struct iez_trace_file *first, uint64_t hash, const char *path,
-                                     uint64_t bytes) {
+static struct iez_trace_file *search(struct iez_trace_file *first, uint64_t hash,
+                                     const struct iez_found *found) {
     for (struct iez_trace_file *file = first; file; file = next_of(file))
-        if (file->private_words[0] == hash && file->path_bytes == bytes &&
+        if (file->private_words[0] == hash && file->path_bytes == found->path_bytes &&
             !(__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & ENDED) &&
-            memcmp(path_of(file), path, bytes) == 0)
+            memcmp(path_of(file), found->path, found->path_bytes) == 0)
             return file;
     return NULL;
 }
 
-static struct iez_trace_file *make(uint64_t hash, const char *path, uint64_t bytes,
-                                   const struct iez_layout *layout) {
+static uint64_t layout_bytes_of(const struct iez_found *found) {
+    bool is_whole = found->layout && found->layout->bytes <= found->layout_bytes &&
+                    found->layout->bytes <= LAYOUT_BYTES_MAX;
+    return is_whole ? found->layout->bytes : 0;
+}
+
+static struct iez_trace_file *make(uint64_t hash, const struct iez_found *found) {
+    uint64_t bytes = found->path_bytes, layout_bytes = layout_bytes_of(found);
     uint64_t layout_at = (sizeof(struct iez_trace_file) + bytes + 1 + 7) / 8 * 8;
-    uint64_t layout_bytes = layout ? layout->bytes : 0;
     struct iez_trace_file *file = iez_trace_block(layout_at + layout_bytes);
     if (!file)
         return NULL;
-    memcpy(file + 1, path, bytes);
-    memcpy((char *)file + layout_at, layout, layout_bytes);
+    memcpy(file + 1, found->path, bytes);
+    if (layout_bytes)
+        memcpy((char *)file + layout_at, found->layout, layout_bytes);
     file->path_bytes = (uint16_t)bytes;
     file->layout_bytes = (uint16_t)layout_bytes;
     file->private_words[0] = hash;
@@ -54,9 +61,9 @@ static _Atomic(struct iez_trace_file *) *bucket_of(uint64_t hash) {
     return &iez_process->buckets[hash % IEZ_BUCKETS];
 }
 
-struct iez_trace_file *iez_file_known(const char *path, uint64_t bytes) {
-    uint64_t hash = iez_hash(path, bytes);
-    return search(atomic_load(bucket_of(hash)), hash, path, bytes);
+struct iez_trace_file *iez_file_known(const struct iez_found *found) {
+    uint64_t hash = iez_hash(found->path, found->path_bytes);
+    return search(atomic_load(bucket_of(hash)), hash, found);
 }
 
 static void count_dropped(void) {
@@ -67,22 +74,21 @@ static void count_dropped(void) {
     iez_trace_publish(header, sizeof *header);
 }
 
-struct iez_trace_file *iez_file_of(const char *path, uint64_t bytes,
-                                   const struct iez_layout *layout) {
-    uint64_t hash = iez_hash(path, bytes);
+struct iez_trace_file *iez_file_of(const struct iez_found *found) {
+    uint64_t hash = iez_hash(found->path, found->path_bytes);
     _Atomic(struct iez_trace_file *) *bucket = bucket_of(hash);
     struct iez_trace_file *first = atomic_load(bucket);
-    struct iez_trace_file *file = search(first, hash, path, bytes);
-    if (file || bytes >= IEZ_PATH_MAX)
+    struct iez_trace_file *file = search(first, hash, found);
+    if (file || found->path_bytes >= IEZ_PATH_MAX)
         return file;
-    struct iez_trace_file *made = make(hash, path, bytes, layout);
+    struct iez_trace_file *made = make(hash, found);
     if (!made) {
         count_dropped();
         return NULL;
     }
     do {
         /* Another thread may have entered it: then the block of this one stays unused. */
-        file = search(first, hash, path, bytes);
+        file = search(first, hash, found);
         if (file) {
             iez_trace_finish(made, IEZ_BLOCK_UNUSED);
             return file;
@@ -110,8 +116,7 @@ struct iez_trace_file *iez_trace_named(const char *name, size_t bytes, bool make
     if (!lookup)
         return NULL;
     if (watched(AT_FDCWD, name, bytes, lookup, &found))
-        file = make ? iez_file_of(found.path, found.path_bytes, NULL)
-                    : iez_file_known(found.path, found.path_bytes);
+        file = make ? iez_file_of(&found) : iez_file_known(&found);
     iez_lookup_give(lookup);
     return file;
 }
@@ -136,8 +141,8 @@ static void give_name(struct iez_trace_file *file, const struct iez_found *to) {
 /* What was there under the new name is gone. A name that this process does not know may be another
  * rank's file, or a directory: the reader of all traces can tell. */
 static void rename_known(const struct iez_found *from, const struct iez_found *to) {
-    struct iez_trace_file *replaced = iez_file_known(to->path, to->path_bytes);
-    struct iez_trace_file *file = iez_file_of(from->path, from->path_bytes, NULL);
+    struct iez_trace_file *replaced = iez_file_known(to);
+    struct iez_trace_file *file = iez_file_of(from);
     if (!file)
         return;
     if (replaced)
@@ -166,7 +171,7 @@ void iez_note_unlink(int dirfd, const char *path) {
     struct iez_lookup *lookup =
         atomic_load(&iez_process->header) ? iez_lookup_take() : NULL; /* else nothing is known */
     if (lookup && watched(dirfd, path, strlen(path), lookup, &found)) {
-        struct iez_trace_file *file = iez_file_known(found.path, found.path_bytes);
+        struct iez_trace_file *file = iez_file_known(&found);
         if (file)
             end(file, IEZ_FILE_UNLINKED);
     }

@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-#include "plan_format.h"
+#include "plan.h"
 #include "trace_format.h"
 
 /* The file of this name that is not renamed or removed, made known if need be. NULL where there is
- * no room: counted as dropped. A new one keeps `layout`, a whole record or NULL. May change errno. */
-struct iez_trace_file *iez_file_of(const char *path, uint64_t bytes,
-                                   const struct iez_layout *layout);
+ * no room: counted as dropped. A new one keeps the layout that is planned for it. May change
+ * errno. */
+struct iez_trace_file *iez_file_of(const struct iez_found *found);
 
 /* The same, but only if it is known. */
-struct iez_trace_file *iez_file_known(const char *path, uint64_t bytes);
+struct iez_trace_file *iez_file_known(const struct iez_found *found);
 
 static inline void iez_file_flag(struct iez_trace_file *file, uint32_t flags) {
     if ((__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & flags) != flags)
