@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -71,6 +72,18 @@ static inline int iez_sys_measure(int fd, struct iez_measure *found) {
         return -1;
     *found = (struct iez_measure){.size_bytes = (uint64_t)st.st_size, .inode = st.st_ino};
     return 0;
+}
+
+/* No signal handler runs in this thread meanwhile: one that jumps away would leave things half
+ * done. The mask has as many bits as the kernel has signals. */
+static inline uint64_t iez_sys_hold_signals(void) {
+    uint64_t all = ~0ULL, before = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof before);
+    return before;
+}
+
+static inline void iez_sys_release_signals(uint64_t before) {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 }
 
 #endif

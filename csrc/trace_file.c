@@ -18,6 +18,7 @@
 #include "shim.h"
 #include "system.h"
 #include "text.h"
+#include "trace.h"
 
 #define FAILURES_MAX   8     /* descriptors or space may be short now and free later */
 #define FIRST_BYTES    8192U /* of the file; each step doubles it */
@@ -213,12 +214,14 @@ struct iez_trace_header *iez_trace_header(void) {
     struct iez_trace_header *header = atomic_load(&process->header);
     if (header || atomic_load(&process->file_failures) >= FAILURES_MAX)
         return header;
+    uint64_t mask = iez_sys_hold_signals();
     iez_process_start();
     struct iez_lookup *scratch = iez_lookup_take();
     if (scratch) {
         make_file(process, scratch->path);
         iez_lookup_give(scratch);
     }
+    iez_sys_release_signals(mask);
     return atomic_load(&process->header);
 }
 
@@ -262,6 +265,20 @@ static struct iez_chunk *grow(struct iez_process *process, uint64_t at_least) {
     if (!chunk)
         atomic_fetch_add(&process->growth_failures, 1);
     syscall(SYS_close, fd);
+    return chunk;
+}
+
+/* Adds a chunk to the file. NULL: no space, no descriptor, or the trace is as large as it may be.
+ */
+static struct iez_chunk *grow(struct iez_process *process, uint64_t at_least) {
+    uint64_t limit = iez_has_events ? EVENTS_BYTES : COUNTS_BYTES;
+    uint64_t before = atomic_load(&process->file_bytes);
+    uint32_t bytes = step_bytes(before, at_least);
+    if (before + bytes > limit || atomic_load(&process->growth_failures) >= FAILURES_MAX)
+        return NULL;
+    uint64_t mask = iez_sys_hold_signals();
+    struct iez_chunk *chunk = add_chunk(process, bytes);
+    iez_sys_release_signals(mask);
     return chunk;
 }
 
