@@ -195,6 +195,7 @@ static void make_file(struct iez_process *process, char *path) {
         fill(header, plan);
         header->private_words[0] = n;
         header->private_words[1] = (uint64_t)(chunk - process->chunks);
+        header->private_words[2] = (uintptr_t)plan; /* a newer one may name another directory */
         if (!atomic_compare_exchange_strong(&process->header, &none, header)) {
             unmap_chunk(chunk);
             syscall(SYS_unlinkat, AT_FDCWD, path, 0);
@@ -236,20 +237,14 @@ static int open_again(struct iez_process *process) {
     struct iez_lookup *scratch = iez_lookup_take();
     if (!scratch)
         return -1;
-    write_path(scratch->path, iez_current_plan(), header->pid, header->private_words[0]);
+    write_path(scratch->path, (const struct iez_plan *)(uintptr_t)header->private_words[2],
+               header->pid, header->private_words[0]);
     long fd = syscall(SYS_openat, AT_FDCWD, scratch->path, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
     iez_lookup_give(scratch);
     return (int)fd;
 }
 
-/* Adds a chunk to the file. NULL: no space, no descriptor, or the trace is as large as it may be.
- */
-static struct iez_chunk *grow(struct iez_process *process, uint64_t at_least) {
-    uint64_t limit = iez_current_plan()->header->trace_events ? EVENTS_BYTES : COUNTS_BYTES;
-    uint64_t before = atomic_load(&process->file_bytes);
-    uint32_t bytes = step_bytes(before, at_least);
-    if (before + bytes > limit || atomic_load(&process->growth_failures) >= FAILURES_MAX)
-        return NULL;
+static struct iez_chunk *add_chunk(struct iez_process *process, uint32_t bytes) {
     int fd = open_again(process);
     if (fd < 0)
         return NULL;
