@@ -155,6 +155,7 @@ void iez_note_open(int fd, const struct iez_opened *opened) {
     }
     if (__atomic_fetch_add(&file->opens, 1, __ATOMIC_RELAXED) == 0 && opened->before_ns)
         file->opened_ns = opened->before_ns;
+    iez_file_is_back(file);
     iez_file_flag(file, flags_of_open(opened->flags));
     note_created(file, opened->created);
     iez_file_api(file, iez_context_api);

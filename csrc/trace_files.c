@@ -10,7 +10,6 @@
 #include "trace_counts.h"
 #include "trace_file.h"
 
-#define ENDED            (IEZ_FILE_RENAMED | IEZ_FILE_UNLINKED)
 #define LAYOUT_BYTES_MAX 4096 /* of the plan's record: a list of 2000 OSTs */
 
 static const char *path_of(const struct iez_trace_file *file) {
@@ -25,7 +24,7 @@ static struct iez_trace_file *search(struct iez_trace_file *first, uint64_t hash
                                      const struct iez_found *found) {
     for (struct iez_trace_file *file = first; file; file = next_of(file))
         if (file->private_words[0] == hash && file->path_bytes == found->path_bytes &&
-            !(__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & ENDED) &&
+            !(__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & IEZ_FILE_RENAMED) &&
             memcmp(path_of(file), found->path, found->path_bytes) == 0)
             return file;
     return NULL;
@@ -97,6 +96,14 @@ struct iez_trace_file *iez_file_of(const struct iez_found *found) {
     } while (!atomic_compare_exchange_weak(bucket, &first, made));
     iez_trace_finish(made, IEZ_BLOCK_FILE);
     return made;
+}
+
+/* A file that was removed is the same again when it is created under its name. */
+void iez_file_is_back(struct iez_trace_file *file) {
+    if (__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & IEZ_FILE_UNLINKED) {
+        __atomic_fetch_and(&file->flags, ~IEZ_FILE_UNLINKED, __ATOMIC_RELAXED);
+        file->ended_ns = 0;
+    }
 }
 
 /* The path as the plan knows it, if it is watched: found->path. It may lie in `lookup`. */

@@ -7,13 +7,16 @@
 #include "plan.h"
 #include "trace_format.h"
 
-/* The file of this name that is not renamed or removed, made known if need be. NULL where there is
+/* The file of this name that is not renamed, made known if need be. NULL where there is
  * no room: counted as dropped. A new one keeps the layout that is planned for it. May change
  * errno. */
 struct iez_trace_file *iez_file_of(const struct iez_found *found);
 
 /* The same, but only if it is known. */
 struct iez_trace_file *iez_file_known(const struct iez_found *found);
+
+/* It was opened by its name. */
+void iez_file_is_back(struct iez_trace_file *file);
 
 static inline void iez_file_flag(struct iez_trace_file *file, uint32_t flags) {
     if ((__atomic_load_n(&file->flags, __ATOMIC_RELAXED) & flags) != flags)

@@ -115,8 +115,8 @@ struct iez_trace_counts {
 
 #define IEZ_SIZE_UNKNOWN 0xffffffffffffffff
 
-/* A file from its first open in this process to its renaming or removal; what is opened under the
- * same name afterwards is another one. */
+/* A name that this process opened, until it renames the file; what is opened under the same name
+ * afterwards is another one. */
 struct iez_trace_file {
     struct iez_block block;
     uint64_t private_words[3]; /* of use to the process alone */

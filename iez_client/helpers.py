@@ -23,6 +23,7 @@ BOOT = (
 FINISH_LIMIT_S = 60.0
 FORGOTTEN_S = 60 * 86400.0
 ENDED_S = 86400.0
+TRACES_KEPT, TRACES_KEPT_S = 100, 30 * 86400.0
 TICK_S = 0.1
 LOOK_EVERY_S = 0.5
 
@@ -136,10 +137,14 @@ def make_empty_plan(package: str, run_dir: str, kept: str, limit_s: float) -> bo
     return True
 
 
-def report(package: str, run_dir: str) -> None:
+def report(package: str, run_dir: str, quiet: bool) -> None:
     """The summary line, where any process met a file that is watched."""
-    if any(name.endswith(".outcome") for name in os.listdir(run_dir)):
-        run(package, ["finish", run_dir], FINISH_LIMIT_S, None)
+    with suppress(FileNotFoundError), open(f"{run_dir}/trace-dir", "rb") as note:
+        traces = note.read()
+        if any(name.endswith(b".trace") for name in os.listdir(traces)):
+            run(package, ["finish", run_dir, *(["--quiet"] if quiet else [])], FINISH_LIMIT_S, None)
+        elif os.path.basename(os.path.dirname(traces)) == b"traces":
+            os.rmdir(traces)
 
 
 def sweep(run_dir: str) -> None:
@@ -150,6 +155,17 @@ def sweep(run_dir: str) -> None:
         with suppress(OSError):
             age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
             if age_s > FORGOTTEN_S or (age_s > ENDED_S and has_ended(entry.path)):
+                remove_tree(entry.path)
+    sweep_traces(f"{runs}/traces")
+
+
+def sweep_traces(directory: str) -> None:
+    """Keeps the traces of the last runs."""
+    with suppress(OSError):
+        ended = sorted(os.scandir(directory), key=lambda entry: entry.stat().st_mtime)
+        for number, entry in enumerate(reversed(ended)):
+            age_s = time.time() - entry.stat().st_mtime
+            if age_s > TRACES_KEPT_S or (number >= TRACES_KEPT and age_s > ENDED_S):
                 remove_tree(entry.path)
 
 

@@ -30,6 +30,7 @@ KNOWN = (
     Known("mock_state", "state file of the mock; default: iez-mock.toml in that directory"),
     Known("refresh_ms", "how often a process looks for a newer plan; 0: never", is_path=False),
     Known("state_dir", "where iez keeps what it remembers"),
+    Known("trace_dir", "where jobs leave their traces; default: a new one in state_dir for each"),
 )
 
 
@@ -77,6 +78,7 @@ def load(
         "mock_state": Setting("mock_state", "", "default"),
         "refresh_ms": Setting("refresh_ms", "1000", "default"),
         "state_dir": Setting("state_dir", str(_state_home(environ) / "iez"), "default"),
+        "trace_dir": Setting("trace_dir", "", "default"),
     }
     for path in (site_file, user_file(environ)):
         # Not Path.exists: a settings file that may not be read must not pass as absent.

@@ -1,9 +1,9 @@
 """Job: what iez-run does around a job, in a process of its own.
 
 python -m iez_client.cli.job prepare RUN_DIR [--plan FILE] [--mock DIR] [--mock-state FILE]
-                                             [--again]
+                                             [--trace-dir DIR] [--events yes] [--again]
 python -m iez_client.cli.job empty FILE
-python -m iez_client.cli.job finish RUN_DIR
+python -m iez_client.cli.job finish RUN_DIR [--quiet]
 
 Trouble is one line on standard error and an exit code; iez-run then runs the job without a plan,
 or, where one was to be made again, with the one it has.
@@ -18,10 +18,17 @@ from iez_common.errors import IezError, UsageError
 
 PLAN_NAME = "plan"
 _USAGE = (
-    "iez_client.cli.job prepare RUN_DIR [--plan FILE] [--mock DIR] [--mock-state FILE] [--again] | "
-    "empty FILE | finish RUN_DIR"
+    "iez_client.cli.job prepare RUN_DIR [--plan FILE] [--mock DIR] [--mock-state FILE] "
+    "[--trace-dir DIR] [--events yes] [--again] | empty FILE | finish RUN_DIR [--quiet]"
 )
-_OPTIONS = {"--plan": "plan", "--mock": "mock", "--mock-state": "mock_state"}
+_OPTIONS = {
+    "--plan": "plan",
+    "--mock": "mock",
+    "--mock-state": "mock_state",
+    "--trace-dir": "trace_dir",
+    "--events": "events",
+}
+_FLAGS = ("--again", "--quiet")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,13 +59,13 @@ def _run(arguments: Sequence[str]) -> int:
     if len(arguments) < 2:
         raise UsageError("job: something is missing", _USAGE)
     command, target = arguments[0], Path(arguments[1])
-    options = _options([word for word in arguments[2:] if word != "--again"])
+    options = _options([word for word in arguments[2:] if word not in _FLAGS])
     if command == "prepare":
         prepare(target, options)
     elif command == "empty" and not options:
         empty(target)
     elif command == "finish" and not options:
-        finish(target)
+        finish(target, quiet="--quiet" in arguments)
     else:
         raise UsageError(f"job: {command} is not known", _USAGE)
     return 0
@@ -77,15 +84,24 @@ def _options(words: Sequence[str]) -> dict[str, str]:
 
 
 def prepare(run_dir: Path, options: dict[str, str]) -> None:
-    """Writes the job's plan into its run directory."""
+    """Writes the job's plan into its run directory, and makes the directory of its traces."""
+    from iez_client import trace
     from iez_client.plan.bind import write_plan
     from iez_client.plan.build import plan_for_job
+    from iez_client.plan.read import Plan, read_plan
     from iez_common import config
 
     file = options.get("plan")
-    flags = {name: options.get(name) for name in ("mock", "mock_state")}
-    image = plan_for_job(Path(file) if file else None, config.load(flags))
-    write_plan(run_dir / PLAN_NAME, image, keep_old=True)
+    settings = config.load({name: options.get(name) for name in ("mock", "mock_state", "trace_dir")})
+    image = plan_for_job(Path(file) if file else None, settings)
+    path = run_dir / PLAN_NAME
+    if path.exists():  # made again: the traces stay where they are
+        image = trace.Tracing.of(read_plan(path), path).stamp(image)
+    elif Plan(image, "the plan").is_bound:
+        image = trace.begin(run_dir, settings, "events" in options).stamp(image)
+    elif "trace_dir" in options or "events" in options:
+        _say("no Lustre is mounted here, so nothing is traced (try: --mock DIR)")
+    write_plan(path, image, keep_old=True)
 
 
 def empty(file: Path) -> None:
@@ -96,13 +112,33 @@ def empty(file: Path) -> None:
     write_plan(file, empty_plan())
 
 
-def finish(run_dir: Path) -> None:
-    """Says what was placed."""
-    from iez_client.place import read_outcomes, summary
+def finish(run_dir: Path, quiet: bool) -> None:
+    """Says what was placed, or what was seen where there was nothing to place."""
+    from iez_client import place, trace
+    from iez_client.plan.read import read_plan
 
-    line = summary(read_outcomes(run_dir))
+    path = run_dir / PLAN_NAME
+    plan = read_plan(path)
+    tracing = trace.Tracing.of(plan, path)
+    trace.tidy(tracing)
+    if quiet:
+        return
+    outcomes = place.read_outcomes(tracing.directory, tracing.run)
+    line = place.summary(outcomes) if plan.has_entries else _seen(tracing)
     if line:
         _say(line)
+
+
+def _seen(tracing: "Tracing") -> str:
+    from iez_client import parse
+    from iez_client.trace import TRACES
+
+    seen = parse.totals(tracing.directory, tracing.run)
+    if not seen.files:
+        return ""
+    where = "" if tracing.directory.parent.name == TRACES else f" {tracing.directory}"
+    files = f"{seen.files} file{'' if seen.files == 1 else 's'}"
+    return f"{files} seen, {format_amount(seen.write_bytes)} written (try: iez show{where})"
 
 
 if __name__ == "__main__":

@@ -35,6 +35,9 @@ LAUNCHERS = {
 RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_STEP_ID")
 
 
+VALUES = ("--plan", "--mock", "--mock-state", "--trace-dir")
+
+
 class UsageError(Exception):
     """The command line of iez-run itself is wrong."""
 
@@ -42,7 +45,7 @@ class UsageError(Exception):
 class Options:
     def __init__(self) -> None:
         self.command: list[str] = []
-        self.prepare: dict[str, str] = {}  # --plan, --mock, --mock-state: handed on as they are
+        self.prepare: dict[str, str] = {}  # what VALUES and --events name: handed on as it is
         self.keep = self.plain = self.quiet = False
         self.show = ""  # --help or --version
 
@@ -129,7 +132,9 @@ def parse(words: list[str]) -> Options:
         elif word in ("-h", "--help", "--version"):
             options.show = word
             return options
-        elif name in ("--plan", "--mock", "--mock-state"):
+        elif word == "--events":
+            options.prepare[word] = "yes"
+        elif name in VALUES:
             if not equals and at < len(words):
                 value = words[at]
                 at += 1
@@ -383,8 +388,7 @@ def conclude(job: Job, options: Options) -> None:
     if job.reports:
         from iez_client import helpers
 
-        if not options.quiet:
-            helpers.report(PACKAGE, job.run_dir)
+        helpers.report(PACKAGE, job.run_dir, options.quiet)
         helpers.sweep(job.run_dir)
     if options.keep:
         write_error(f"iez: kept {job.run_dir}")

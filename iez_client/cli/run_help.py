@@ -6,11 +6,14 @@ from iez_client import __version__
 
 HELP = """\
 Usage: iez-run [options] [--] COMMAND [ARGUMENT]...
-Run COMMAND so that each file it creates on Lustre gets its planned layout.
+Run COMMAND, observe what it writes on Lustre, and give each file it creates there
+its planned layout.
 
   --plan FILE        use this plan; followed when the file is replaced
   --mock DIR         treat DIR as Lustre; layouts go to the attribute user.iez.lov
   --mock-state FILE  the mock's storage targets (TOML)
+  --trace-dir DIR    leave the traces in DIR (default: a new directory for `iez show`)
+  --events           record each write, not only counts
   --plain            run COMMAND untouched (also: IEZ_DISABLE=1)
   --keep             keep the run directory and say where it is
   -q, --quiet        no summary line at the end

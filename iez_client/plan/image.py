@@ -25,6 +25,7 @@ ELEMENT_BYTES: dict[str, int] = {
     "trace_dir": 1,
 }
 HEADER_BYTES: int = ffi.sizeof("struct iez_plan_header")
+ALIGNMENT_BYTES = 8  # of every section
 CACHE_LINE_BYTES = 64  # a bucket of the hash table is to be in one
 
 
@@ -60,9 +61,28 @@ def assemble(
     header.magic = lib.IEZ_PLAN_MAGIC
     header.version = lib.IEZ_PLAN_VERSION
     header.header_bytes = HEADER_BYTES
-    header.file_bytes = len(image)
     header.generation = generation
     header.refresh_ms = refresh_ms
+    return _sealed(header, image)
+
+
+def stamp(image: Bytes, run: int, trace_dir: bytes, events: bool) -> bytearray:
+    """The same plan, for one run: where its traces go, and what they hold."""
+    stamped = bytearray(image)
+    stamped += bytes(-len(stamped) % ALIGNMENT_BYTES)
+    header = ffi.new("struct iez_plan_header *")
+    ffi.memmove(header, stamped[:HEADER_BYTES], HEADER_BYTES)
+    header.run = run
+    header.trace_events = int(events)
+    header.trace_dir.offset = len(stamped)
+    header.trace_dir.count = len(trace_dir) + 1
+    stamped += trace_dir + b"\0"
+    return _sealed(header, stamped)
+
+
+def _sealed(header: "ffi.CData", image: bytearray) -> bytearray:
+    """The image with its header, whose length and checksums are made good."""
+    header.file_bytes = len(image)
     with memoryview(image) as view:
         body_bytes = ffi.from_buffer(view[HEADER_BYTES:])
         header.body_checksum = lib.iez_hash(body_bytes, len(image) - HEADER_BYTES)

@@ -147,6 +147,15 @@ class Plan:
         except LayoutError as error:
             raise self._damaged(error.message) from None
 
+    @property
+    def has_entries(self) -> bool:
+        return bool(self.header.slots.count or self.header.choices.count)
+
+    @property
+    def trace_dir(self) -> bytes:
+        """Where the traces go; empty: beside the plan."""
+        return bytes(self._section("trace_dir")).rstrip(b"\0")
+
     def text(self, reference: int) -> bytes:
         length = ffi.new("uint32_t *")
         text = lib.iez_plan_text(self._plan, reference, length)
