@@ -5,38 +5,11 @@
 #ifndef IEZ_OUTCOME_FORMAT_H
 #define IEZ_OUTCOME_FORMAT_H
 
-#include <stdint.h>
+#include "trace_format.h"
 
 /* cffi: begin */
 #define IEZ_OUTCOME_MAGIC   0x314d4f4354555a49 /* "IZUTCOM1" in memory */
 #define IEZ_OUTCOME_VERSION 1
-
-/* Why a file did or did not get its planned layout. Each create adds one to one of these. */
-enum iez_outcome {
-    IEZ_PLACED,         /* created here with the planned layout */
-    IEZ_SHARED,         /* another process created it and it has the planned layout */
-    IEZ_MISSED,         /* below a watched prefix, but not in the plan */
-    IEZ_EXISTED,        /* in the plan, but the file was there already */
-    IEZ_DIFFERS,        /* has a layout, but not the planned one */
-    IEZ_SILENT,         /* the MDS said yes and set nothing: the site forbids layouts */
-    IEZ_READONLY_MODE,  /* asked for a mode that keeps its owner from reading or writing */
-    IEZ_SYMLINK,        /* a dangling symbolic link: created through it, plainly */
-    IEZ_UNSUPPORTED,    /* a call whose create cannot carry a layout (freopen "wx", ccs=) */
-    IEZ_BUSY,           /* no scratch memory was free */
-    IEZ_UNKNOWN_OST,    /* the plan names an OST that is not live: the library switched off */
-    IEZ_REFUSED_EINVAL, /* the ioctl's errors, by name */
-    IEZ_REFUSED_ENOSPC,
-    IEZ_REFUSED_EROFS,
-    IEZ_REFUSED_ENOBUFS,
-    IEZ_REFUSED_EREMOTEIO,
-    IEZ_REFUSED_EEXIST,
-    IEZ_REFUSED_EACCES,
-    IEZ_REFUSED_ENOTTY,
-    IEZ_REFUSED_OTHER,
-    IEZ_OUTCOMES
-};
-
-enum iez_api { IEZ_POSIX, IEZ_STDIO, IEZ_MPIIO, IEZ_HDF5, IEZ_APIS };
 
 struct iez_outcome_file {
     uint64_t magic;

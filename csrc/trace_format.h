@@ -55,15 +55,15 @@ struct iez_trace_header {
     uint64_t start_ns;        /* of the clock, when the file was made */
     uint64_t start_ticks_ns;  /* of the monotonic clock at that moment: events count from it */
     int32_t pid;
-    int32_t world_rank; /* as the launcher tells it; -1 none */
-    int32_t world_size; /* 0 none */
-    int32_t comm_rank;  /* in the communicator of the last MPI_File_open; -1 none */
-    int32_t comm_size;  /* of that communicator; 0 none */
+    int32_t world_rank;  /* as the launcher tells it; -1 none */
+    int32_t world_size;  /* 0 none */
+    int32_t comm_rank;   /* in the communicator of the last MPI_File_open; -1 none */
+    int32_t comm_size;   /* of that communicator; 0 none */
     uint32_t collective; /* MPI_File_open calls on more than one rank */
     char host[64];
     char program[64];
-    uint64_t outcomes[32]; /* by enum iez_outcome */
-    uint64_t placed_by[8]; /* IEZ_PLACED by enum iez_api */
+    uint64_t outcomes[32];   /* by enum iez_outcome */
+    uint64_t placed_by[8];   /* IEZ_PLACED by enum iez_api */
     uint64_t dropped_files;  /* opens of watched files that got no block: no room */
     uint64_t dropped_writes; /* writes that are in no counts, and their bytes */
     uint64_t dropped_bytes;
@@ -128,8 +128,8 @@ struct iez_trace_file {
     uint32_t flags;  /* IEZ_FILE_* */
     uint32_t opens;
     uint32_t creates;
-    int32_t comm_rank;  /* of the last MPI_File_open of it; -1 none */
-    uint32_t comm_size; /* 0 none */
+    int32_t comm_rank;     /* of the last MPI_File_open of it; -1 none */
+    uint32_t comm_size;    /* 0 none */
     uint16_t stripe_count; /* planned and set; 0 none */
     uint16_t layout_bytes; /* of the plan's record (struct iez_layout) that was set; 0 none */
     uint16_t path_bytes;
