@@ -132,6 +132,10 @@ void iez_merge_join(struct iez_merge *merge, uint32_t into, uint32_t from);
 int iez_merge_below(const struct iez_merge *merge, const uint32_t *folders, uint64_t count,
                     uint8_t *below);
 
+/* Sets marked[row] to 1 for each row whose path ends as those of MPI libraries' helper files do;
+ * iez_client/parse/mpi_files.py looks closer. */
+void iez_merge_helpers(const struct iez_merge *merge, uint8_t *marked);
+
 /* The offset of the next whole block of that kind in a trace file (0: of any), at `at` or behind
  * it; `bytes` if there is none. */
 uint64_t iez_trace_next(const void *data, uint64_t bytes, uint64_t at, uint32_t kind);

@@ -2,11 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "plan.h"
 
 #define ROWS_MAX    0xfffffff0ULL
 #define SLOTS_FIRST 1024
+#define PAGE        4096
+#define HUGE_BYTES  (4 << 20)
 
 struct iez_merge *iez_merge_new(void) {
     struct iez_merge *merge = calloc(1, sizeof *merge);
@@ -27,6 +30,16 @@ void iez_merge_free(struct iez_merge *merge) {
     free(merge);
 }
 
+/* Large arrays are filled once from end to end: their page faults would take half the time. The
+ * advice covers the whole mapping, malloc's own words before the array too: of a mapping in two
+ * parts, realloc would have to make a copy. */
+static void want_huge_pages(void *array, uint64_t bytes) {
+    uintptr_t start = (uintptr_t)array & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = ((uintptr_t)array + bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    if (bytes >= HUGE_BYTES)
+        madvise((void *)start, end - start, MADV_HUGEPAGE);
+}
+
 int iez_table_grow(struct iez_merge *merge, void *array, uint64_t *room, uint64_t wanted,
                    uint64_t size) {
     if (wanted <= *room)
@@ -40,6 +53,7 @@ int iez_table_grow(struct iez_merge *merge, void *array, uint64_t *room, uint64_
         merge->out_of_memory = 1;
         return 0;
     }
+    want_huge_pages(grown, more * size);
     memcpy(array, &grown, sizeof grown);
     merge->memory_bytes += (more - *room) * size;
     *room = more;
@@ -82,6 +96,7 @@ static int grow_slots(struct iez_merge *merge) {
         merge->out_of_memory = 1;
         return 0;
     }
+    want_huge_pages(slots, count * sizeof *slots);
     for (uint64_t i = 0; i < merge->slot_count; i++) {
         struct iez_row_slot slot = merge->slots[i];
         uint64_t at = slot.tag & (count - 1);
@@ -226,4 +241,30 @@ int iez_merge_below(const struct iez_merge *merge, const uint32_t *folders, uint
     }
     free(set);
     return 0;
+}
+
+static int ends_with(const char *path, uint64_t bytes, const char *end) {
+    uint64_t n = strlen(end);
+    return bytes > n && memcmp(path + bytes - n, end, n) == 0;
+}
+
+/* The length of the path without a last `.N`. */
+static uint64_t without_number(const char *path, uint64_t bytes) {
+    uint64_t n = bytes;
+    while (n > 0 && path[n - 1] >= '0' && path[n - 1] <= '9')
+        n--;
+    return n < bytes && n > 0 && path[n - 1] == '.' ? n - 1 : bytes;
+}
+
+void iez_merge_helpers(const struct iez_merge *merge, uint8_t *marked) {
+    for (uint64_t i = 0; i < merge->row_count; i++) {
+        const char *path = merge->texts + merge->rows[i].path_at;
+        uint64_t bytes = merge->rows[i].path_bytes, n = without_number(path, bytes);
+        if (n == bytes)
+            marked[i] = ends_with(path, n, ".lockedfile") || ends_with(path, n, ".sm");
+        else
+            marked[i] = ends_with(path, n, ".locktest") || ends_with(path, n, "data") ||
+                        ends_with(path, n, ".shfp") ||
+                        ends_with(path, without_number(path, n), ".shfp");
+    }
 }

@@ -8,20 +8,19 @@ import re
 from typing import TYPE_CHECKING
 
 from iez_client.parse.merge import Merge
+from iez_common._core import ffi, lib
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_END = (
-    rb"(?:\.locktest\.\d+|\.lockedfile|_cid-\d+-\d+\.sm|\.shfp\.\d+(?:\.\d+)?|\.(?:meta)?data\.\d+)"
+_END = re.compile(
+    rb"(?:\.locktest\.\d+|\.lockedfile|_cid-\d+-\d+\.sm|\.shfp\.\d+(?:\.\d+)?|\.(?:meta)?data\.\d+)\Z"
 )
-_IN_TEXTS = re.compile(_END + rb"\0")
-_IN_NAME = re.compile(_END + rb"\Z")
 
 
 def is_helper(merge: Merge, name: bytes) -> bool:
-    found = _IN_NAME.search(name)
+    found = _END.search(name)
     if found is None:
         return False
     if found[0].startswith(b".shfp."):
@@ -37,14 +36,9 @@ def helper_rows(merge: Merge, renamed: dict[int, bytes]) -> "NDArray[np.bool_]":
     import numpy as np
 
     marked = np.zeros(merge.row_count, dtype=bool)
-    rows = merge.rows
-    # One search through all texts: paths stand there in the order of the rows.
-    ends = [found.end() - 1 for found in _IN_TEXTS.finditer(merge.texts)]
-    path_ends = rows["path_at"] + rows["path_bytes"]
-    places = np.searchsorted(path_ends, np.array(ends, dtype=np.uint64))
-    for end, row in zip(ends, places.tolist(), strict=True):
-        if row < len(rows) and int(path_ends[row]) == end:
-            marked[row] = is_helper(merge, merge.path(row))
+    lib.iez_merge_helpers(merge.core, ffi.cast("uint8_t *", ffi.from_buffer(marked)))
+    for row in np.flatnonzero(marked).tolist():
+        marked[row] = is_helper(merge, merge.path(row))
     for row, name in renamed.items():
         marked[row] = is_helper(merge, name)
     return marked
