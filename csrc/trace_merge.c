@@ -60,8 +60,9 @@ static void add_writer(struct iez_merge *merge, struct iez_row *row) {
     }
 }
 
-static void add_counts(struct iez_merge *merge, struct iez_row *row,
+static void add_counts(struct iez_merge *merge, uint32_t number,
                        const struct iez_trace_counts *counts) {
+    struct iez_row *row = &merge->rows[number];
     uint64_t wrote = counts->writes;
     for (int i = 0; i < IEZ_APIS; i++) {
         row->layer_bytes[i] += counts->layer_bytes[i];
@@ -75,8 +76,7 @@ static void add_counts(struct iez_merge *merge, struct iez_row *row,
     row->first_write_ns = iez_first(row->first_write_ns, counts->first_write_ns);
     row->last_write_ns = iez_max(row->last_write_ns, counts->last_write_ns);
     row->writes += counts->writes;
-    for (int i = 0; i < IEZ_SIZE_BUCKETS; i++)
-        row->sizes[i] += counts->sizes[i];
+    iez_table_add_sizes(merge, number, counts->sizes);
     add_writer(merge, row);
 }
 
@@ -98,8 +98,8 @@ static void add_layout(struct iez_merge *merge, struct iez_row *row,
     row->layout_bytes = file->layout_bytes;
 }
 
-static void add_file(struct iez_merge *merge, struct iez_row *row,
-                     const struct iez_trace_file *file) {
+static void add_file(struct iez_merge *merge, uint32_t number, const struct iez_trace_file *file) {
+    struct iez_row *row = &merge->rows[number];
     uint64_t seen_ns = iez_max(file->opened_ns, file->counts.last_write_ns);
     row->flags |= file->flags;
     row->opened_ns = iez_first(row->opened_ns, file->opened_ns);
@@ -113,8 +113,6 @@ static void add_file(struct iez_merge *merge, struct iez_row *row,
     if (file->size_bytes != IEZ_SIZE_UNKNOWN && seen_ns >= row->size_ns) {
         row->size_bytes = file->size_bytes;
         row->size_ns = seen_ns;
-        row->device = file->device;
-        row->inode = file->inode;
     }
     if ((file->flags & IEZ_FILE_CREATED) && file->opened_ns >= row->created_ns) {
         row->created_ns = file->opened_ns;
@@ -131,7 +129,7 @@ static void add_file(struct iez_merge *merge, struct iez_row *row,
             iez_table_add_rank(merge, &row->mpi_openers, (uint32_t)merge->rank,
                                (uint32_t)merge->rank);
     }
-    add_counts(merge, row, &file->counts);
+    add_counts(merge, number, &file->counts);
 }
 
 static void note_number(struct iez_merge *merge, uint32_t number, uint32_t row) {
@@ -145,10 +143,8 @@ static void note_number(struct iez_merge *merge, uint32_t number, uint32_t row) 
     merge->row_of[number] = row + 1;
 }
 
-static struct iez_row *row_of_number(struct iez_merge *merge, uint32_t number) {
-    if (number >= merge->row_of_used || merge->row_of[number] == 0)
-        return NULL;
-    return &merge->rows[merge->row_of[number] - 1];
+static uint32_t row_of_number(const struct iez_merge *merge, uint32_t number) {
+    return number < merge->row_of_used ? merge->row_of[number] - 1 : IEZ_NO_ROW;
 }
 
 static int is_text(const char *text, uint64_t bytes, uint64_t room) {
@@ -168,15 +164,15 @@ static int take_file(struct iez_merge *merge, const struct iez_trace_file *file,
         return 1;
     merge->part.files++;
     note_number(merge, file->number, row);
-    add_file(merge, &merge->rows[row], file);
+    add_file(merge, row, file);
     if (file->layout_bytes)
         add_layout(merge, &merge->rows[row], file, (const char *)file + layout_at);
     return 1;
 }
 
 static int take_counts(struct iez_merge *merge, const struct iez_trace_more *more) {
-    struct iez_row *row = row_of_number(merge, more->file);
-    if (row) {
+    uint32_t row = row_of_number(merge, more->file);
+    if (row != IEZ_NO_ROW) {
         add_counts(merge, row, &more->counts);
         return 1;
     }
@@ -190,15 +186,15 @@ static int take_name(struct iez_merge *merge, const struct iez_trace_name *name,
     const char *text = (const char *)(name + 1);
     if (!is_text(text, name->bytes, bytes - sizeof *name))
         return 0;
-    struct iez_row *row = row_of_number(merge, name->file);
-    if (!row || !(row->flags & IEZ_FILE_RENAMED)) {
+    uint32_t row = row_of_number(merge, name->file);
+    if (row == IEZ_NO_ROW || !(merge->rows[row].flags & IEZ_FILE_RENAMED)) {
         merge->part.lost_blocks++;
         return 1;
     }
     uint64_t at = iez_table_text(merge, text, name->bytes);
     if (!merge->out_of_memory) {
-        row->name_at = at;
-        row->name_bytes = name->bytes;
+        merge->rows[row].name_at = at;
+        merge->rows[row].name_bytes = name->bytes;
     }
     return 1;
 }
@@ -238,8 +234,20 @@ void iez_merge_begin(struct iez_merge *merge, int32_t rank, uint32_t process, ui
     merge->part = (struct iez_part){0};
 }
 
+/* The path of a file block is looked for in a large table: that can begin while the block before
+ * it is merged. */
+static void look_ahead(struct iez_merge *merge, const char *data, uint64_t at, uint64_t bytes) {
+    const struct iez_trace_file *file = (const void *)(data + at);
+    merge->this_path = merge->next_path;
+    merge->next_path.path = NULL;
+    if (at <= bytes && bytes - at > sizeof *file && file->block.kind == IEZ_BLOCK_FILE &&
+        file->path_bytes < bytes - at - sizeof *file)
+        iez_table_ahead(merge, (const char *)(file + 1), file->path_bytes);
+}
+
 uint64_t iez_merge_feed(struct iez_merge *merge, const void *data, uint64_t bytes) {
     uint64_t at = 0;
+    merge->next_path.path = NULL; /* the same place may hold other bytes now */
     while (at + IEZ_TRACE_CELL <= bytes && !merge->out_of_memory) {
         const struct iez_block *block = (const void *)((const char *)data + at);
         uint64_t length = block->kind ? block_bytes(block) : IEZ_TRACE_CELL;
@@ -248,6 +256,7 @@ uint64_t iez_merge_feed(struct iez_merge *merge, const void *data, uint64_t byte
             merge->part.truncated = 1;
         if (fits && is_used(block->kind) && length > bytes - at)
             break;
+        look_ahead(merge, data, at + length, bytes);
         if (length == 0 || !fits || (block->kind && !take(merge, block, length))) {
             merge->part.damaged_cells++;
             length = IEZ_TRACE_CELL;
@@ -260,8 +269,8 @@ uint64_t iez_merge_feed(struct iez_merge *merge, const void *data, uint64_t byte
 
 void iez_merge_end(struct iez_merge *merge, int whole) {
     for (uint64_t i = 0; i < merge->early_count; i++) {
-        struct iez_row *row = row_of_number(merge, merge->early[i].file);
-        if (row)
+        uint32_t row = row_of_number(merge, merge->early[i].file);
+        if (row != IEZ_NO_ROW)
             add_counts(merge, row, &merge->early[i].counts);
         else
             merge->part.lost_blocks++;
@@ -292,8 +301,6 @@ void iez_merge_join(struct iez_merge *merge, uint32_t into_row, uint32_t from_ro
         (into->size_bytes == IEZ_SIZE_UNKNOWN || from->size_ns >= into->size_ns)) {
         into->size_bytes = from->size_bytes;
         into->size_ns = from->size_ns;
-        into->device = from->device;
-        into->inode = from->inode;
     }
     if ((from->flags & IEZ_FILE_CREATED) && from->created_ns >= into->created_ns) {
         into->created_ns = from->created_ns;
@@ -325,6 +332,8 @@ void iez_merge_join(struct iez_merge *merge, uint32_t into_row, uint32_t from_ro
     into->read_bytes += from->read_bytes;
     into->writes += from->writes;
     into->reads += from->reads;
-    for (int i = 0; i < IEZ_SIZE_BUCKETS; i++)
-        into->sizes[i] += from->sizes[i];
+    iez_table_add_sizes(merge, into_row, from->sizes);
+    for (uint64_t i = 0; i < merge->carry_count; i++)
+        if (merge->carries[i].row == from_row)
+            merge->carries[i].row = into_row;
 }

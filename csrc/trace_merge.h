@@ -39,8 +39,6 @@ struct iez_row {
     uint64_t size_bytes; /* IEZ_SIZE_UNKNOWN, or that of the newest record which has one */
     uint64_t size_ns;
     uint64_t set_bytes;
-    uint64_t device;
-    uint64_t inode;
     uint64_t opens;
     uint64_t creates;
     uint64_t created_ns; /* newest record that created it, and its rank */
@@ -61,7 +59,13 @@ struct iez_row {
     uint64_t read_bytes;
     uint64_t writes;
     uint64_t reads;
-    uint64_t sizes[32];
+    uint32_t sizes[32]; /* 2^32 less for each of its carries */
+};
+
+/* Half the memory of a table would be high halves of `sizes`: 2^32 writes are told here. */
+struct iez_carry {
+    uint32_t row;
+    uint32_t bucket;
 };
 
 /* What came of one trace file. */
@@ -73,6 +77,12 @@ struct iez_part {
     uint64_t truncated;     /* 1: the last block is cut off */
 };
 
+/* A path whose hash is known already. */
+struct iez_ahead {
+    const char *path;
+    uint32_t tag;
+};
+
 struct iez_merge {
     struct iez_row *rows;
     uint64_t row_count;
@@ -80,6 +90,8 @@ struct iez_merge {
     uint64_t text_bytes;
     struct iez_span *spans; /* from 1 */
     uint64_t span_count;
+    struct iez_carry *carries;
+    uint64_t carry_count;
     uint64_t memory_bytes;
     struct iez_part part; /* of the file that is being fed, or was last */
     int out_of_memory;    /* set once, and for good */
@@ -88,6 +100,7 @@ struct iez_merge {
     uint64_t row_room;
     uint64_t text_room;
     uint64_t span_room;
+    uint64_t carry_room;
     uint32_t free_span;
     struct iez_row_slot *slots; /* hash table of the paths; slot_count is a power of two */
     uint64_t slot_count;
@@ -103,6 +116,8 @@ struct iez_merge {
     struct iez_early *early; /* counts whose file has not been seen yet */
     uint64_t early_room;
     uint64_t early_count;
+    struct iez_ahead this_path; /* of the block that is being merged */
+    struct iez_ahead next_path; /* and of the one behind it */
 };
 
 struct iez_merge *iez_merge_new(void);

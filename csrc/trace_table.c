@@ -24,6 +24,7 @@ void iez_merge_free(struct iez_merge *merge) {
     free(merge->rows);
     free(merge->texts);
     free(merge->spans);
+    free(merge->carries);
     free(merge->slots);
     free(merge->row_of);
     free(merge->early);
@@ -138,7 +139,8 @@ uint32_t iez_table_row(struct iez_merge *merge, const char *path, uint64_t bytes
         return new_row(merge, path, bytes);
     if (!grow_slots(merge))
         return IEZ_NO_ROW;
-    uint32_t tag = (uint32_t)iez_hash(path, bytes);
+    uint32_t tag =
+        path == merge->this_path.path ? merge->this_path.tag : (uint32_t)iez_hash(path, bytes);
     struct iez_row_slot *slot = slot_of(merge, tag, path, bytes);
     if (slot->row)
         return slot->row - 1;
@@ -148,6 +150,31 @@ uint32_t iez_table_row(struct iez_merge *merge, const char *path, uint64_t bytes
         merge->slot_used++;
     }
     return row;
+}
+
+void iez_table_ahead(struct iez_merge *merge, const char *path, uint64_t bytes) {
+    if (merge->slot_count == 0)
+        return;
+    merge->next_path = (struct iez_ahead){path, (uint32_t)iez_hash(path, bytes)};
+    __builtin_prefetch(&merge->slots[merge->next_path.tag & (merge->slot_count - 1)]);
+}
+
+static void add_carry(struct iez_merge *merge, uint32_t row, uint32_t bucket) {
+    if (iez_table_grow(merge, &merge->carries, &merge->carry_room, merge->carry_count + 1,
+                       sizeof *merge->carries))
+        merge->carries[merge->carry_count++] = (struct iez_carry){row, bucket};
+}
+
+void iez_table_add_sizes(struct iez_merge *merge, uint32_t row, const uint32_t *sizes) {
+    uint32_t *into = merge->rows[row].sizes;
+    uint32_t full = 0;
+    for (int i = 0; i < IEZ_SIZE_BUCKETS; i++)
+        full |= into[i] > UINT32_MAX - sizes[i];
+    for (uint32_t i = 0; full && i < IEZ_SIZE_BUCKETS; i++)
+        if (into[i] > UINT32_MAX - sizes[i])
+            add_carry(merge, row, i);
+    for (int i = 0; i < IEZ_SIZE_BUCKETS; i++)
+        into[i] += sizes[i];
 }
 
 uint32_t iez_merge_find(const struct iez_merge *merge, const char *path, uint64_t bytes) {

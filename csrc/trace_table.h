@@ -16,6 +16,10 @@ struct iez_early {
 };
 
 uint32_t iez_table_row(struct iez_merge *merge, const char *path, uint64_t bytes, int own);
+
+/* Calls the path's slot into the cache: it is the next one that is looked for. */
+void iez_table_ahead(struct iez_merge *merge, const char *path, uint64_t bytes);
+void iez_table_add_sizes(struct iez_merge *merge, uint32_t row, const uint32_t *sizes);
 uint64_t iez_table_text(struct iez_merge *merge, const void *text, uint64_t bytes);
 void iez_table_add_rank(struct iez_merge *merge, struct iez_ranks *ranks, uint32_t low,
                         uint32_t high);

@@ -59,10 +59,13 @@ class Merge:
     def spans(self) -> "Rows":
         return rows_of("struct iez_span", self.core.spans, self.core.span_count)
 
-    @property
-    def texts(self) -> Any:
-        """All paths and names, each with a NUL."""
-        return ffi.buffer(self.core.texts, self.core.text_bytes) if self.row_count else b""
+    def carries(self) -> dict[int, Counter[int]]:
+        """For a row, by bucket of its sizes: how many times 2^32 writes more there are."""
+        found: dict[int, Counter[int]] = {}
+        for number in range(self.core.carry_count):
+            carry = self.core.carries[number]
+            found.setdefault(int(carry.row), Counter())[int(carry.bucket)] += 1
+        return found
 
     def text(self, at: int, size: int) -> bytes:
         return bytes(ffi.buffer(self.core.texts + at, size))
