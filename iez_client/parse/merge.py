@@ -122,6 +122,11 @@ class Totals:
     events: int = 0
     file_records: int = 0
 
+    @property
+    def dropped(self) -> int:
+        """What is in no record: files, writes, events."""
+        return self.dropped_files + self.dropped_writes + self.dropped_events
+
 
 @dataclass(frozen=True, slots=True)
 class Merged:

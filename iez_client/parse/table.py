@@ -1,5 +1,6 @@
 """Table: the files of a run, as columns; a record is made only of a row that is asked for."""
 
+import functools
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,14 +59,14 @@ class FileTable:
         number = int(self._numbers[index])
         return self.names.final.get(number) or self.merge.path(number)
 
-    @property
+    @functools.cached_property
     def write_bytes(self) -> "NDArray[np.uint64]":
         """What was written to each file, counted once: POSIX and stdio."""
         layers = self.rows["layer_bytes"]
         total: NDArray[np.uint64] = layers[:, lib.IEZ_POSIX] + layers[:, lib.IEZ_STDIO]
         return total
 
-    @property
+    @functools.cached_property
     def is_shared(self) -> "NDArray[np.bool_]":
         """Files that more than one rank, or process without a rank, wrote."""
         writers, spans = self.rows["writers"], self.merge.spans
@@ -77,7 +78,7 @@ class FileTable:
         shared: NDArray[np.bool_] = several | (self.rows["lone_writers"] + ranked > 1)
         return shared
 
-    @property
+    @functools.cached_property
     def is_written(self) -> "NDArray[np.bool_]":
         written: NDArray[np.bool_] = (self.rows["writers"]["first"] != 0) | (
             self.rows["lone_writers"] != 0
@@ -96,17 +97,10 @@ class FileTable:
 
     def records(self, stat: bool = True) -> Iterator[FileRecord]:
         """All files, by name; `stat`: with their size and layout of now."""
-        order = sorted(range(len(self)), key=self.name)
-        shared, written = self.is_shared, self.is_written
-        for index in order:
-            pattern = (SSF if shared[index] else FPP) if written[index] else ""
-            yield self._record(index, pattern, stat)
+        for index in sorted(range(len(self)), key=self.name):
+            yield self.record(index, stat)
 
     def record(self, index: int, stat: bool = True) -> FileRecord:
-        pattern = (SSF if self.is_shared[index] else FPP) if self.is_written[index] else ""
-        return self._record(index, pattern, stat)
-
-    def _record(self, index: int, pattern: str, stat: bool) -> FileRecord:
         number = int(self._numbers[index])
         row = self.merge.core.rows[number]
         name = self.name(index)
@@ -134,7 +128,7 @@ class FileTable:
             writes=int(row.writes),
             size_bytes=size_bytes,
             api=tuple(api for bit, api in enumerate(APIS) if row.apis >> bit & 1),
-            pattern=pattern,
+            pattern=self._pattern(index),
             ranks=format_ranks(writers),
             created=created,
             unseen_bytes=max(0, (size_bytes or 0) - write_bytes) if created else 0,
@@ -161,6 +155,9 @@ class FileTable:
             helper=bool(self.is_helper[index]),
             write_sizes=write_sizes(self._sizes(number)),
         )
+
+    def _pattern(self, index: int) -> str:
+        return (SSF if self.is_shared[index] else FPP) if self.is_written[index] else ""
 
     def _sizes(self, number: int) -> list[int]:
         more = self._carries.get(number, {})
