@@ -5,12 +5,13 @@ import dataclasses
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from iez_client.cli.commands import print_json
 from iez_client.parse.record import COLUMNS, FileRecord
+from iez_client.parse.traces import Damage
 from iez_common.atomic import replacing
 
 if TYPE_CHECKING:
@@ -22,12 +23,16 @@ _JOINED = {"api": "+", "access": "+", "ost_list": " "}
 
 def print_notes(table: "FileTable", asked_run: int | None) -> None:
     """One line about each trace file that is not whole, and about a choice among runs."""
-    for each in table.damaged:
-        print(f"iez: {each.file}: {each.reason}", file=sys.stderr)
+    print_damage(table.damaged)
     traces = table.traces
     if traces.run_count > 1 and asked_run is None:
         note = f"it holds {traces.run_count} runs; this is the newest (--run N chooses another)"
         print(f"iez: {traces.directory}: {note}", file=sys.stderr)
+
+
+def print_damage(damaged: Sequence[Damage]) -> None:
+    for each in damaged:
+        print(f"iez: {each.file}: {each.reason}", file=sys.stderr)
 
 
 def print_csv(table: "FileTable", stat: bool) -> None:
@@ -42,8 +47,10 @@ def write_csv(table: "FileTable", path: Path, stat: bool) -> None:
 def write_events(table: "FileTable", path: Path) -> None:
     from iez_client.parse.event_rows import event_rows
 
+    damaged: list[Damage] = []
     with replacing(path) as file:
-        _write_rows(file, event_rows(table))
+        _write_rows(file, event_rows(table, damaged))
+    print_damage(damaged)
 
 
 def _write_rows(file: BinaryIO, rows: Iterator[tuple[object, ...]]) -> None:

@@ -21,7 +21,7 @@ def parser(command: str) -> Parser:
     )
     show.add_argument(
         "target", metavar="RUN", nargs="?",
-        help="trace directory, or the name of one in the state directory; default: the newest there",
+        help="trace directory, or the name of one that iez keeps; default: the newest of those",
     )  # fmt: skip
     show.add_argument(
         "--top", metavar="N", type=number, default=_TOP,

@@ -188,7 +188,8 @@ def _add(merge: Merge, totals: Totals, process: Process, number: int) -> str:
 
 def describe_damage(part: Any) -> str:
     """What is wrong with a trace file, in words; empty if nothing is."""
-    used = f"{part.files} of its files are used" if part.files else "none of its files is used"
+    verb = "is" if part.files <= 1 else "are"
+    used = f"{part.files or 'none'} of its files {verb} used"
     if part.truncated:
         return f"truncated: {used}"
     if part.damaged_cells or part.lost_blocks:

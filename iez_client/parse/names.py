@@ -1,8 +1,8 @@
 """Names: renames and removals in, the final name of each row out.
 
-A process knows only its own renames, so the rows of a file may carry different names: the rank that
-wrote `x.tmp` and the one that renamed it to `x` must come together. Only rows that have to do with a
-rename or a removal are looked at one by one.
+A process knows only its own renames, so the rows of a file may carry different names: the rank
+that wrote `x.tmp` and the one that renamed it to `x` must come together. Only rows that have to do
+with a rename or a removal are looked at one by one.
 """
 
 from bisect import bisect_left
@@ -48,6 +48,7 @@ class Names:
     earlier: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
     unlinked: frozenset[int] = frozenset()
     moved: dict[int, bytes] = field(default_factory=dict)  # rows that another process renamed
+    renames: "Renames | None" = None
 
 
 class Renames:
@@ -213,7 +214,8 @@ class _Grouping:
             if self._earlier[name]:
                 earlier[lead] = tuple(self._earlier[name])
         self._merge.check()
-        return Names(np.flatnonzero(keep), final, earlier, frozenset(unlinked), self._moved)
+        gone, rows = frozenset(unlinked), np.flatnonzero(keep)
+        return Names(rows, final, earlier, gone, self._moved, self._renames)
 
     def _is_unlinked(self, members: list[int]) -> bool:
         """Whether its removal was the last that happened to any file of the name."""

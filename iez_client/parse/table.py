@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,7 +161,7 @@ class FileTable:
         return (SSF if self.is_shared[index] else FPP) if self.is_written[index] else ""
 
     def _sizes(self, number: int) -> list[int]:
-        more = self._carries.get(number, {})
+        more = self._carries.get(number, Counter())
         sizes = enumerate(self.merge.core.rows[number].sizes)
         return [size + (more.get(bucket, 0) << 32) for bucket, size in sizes]
 

@@ -80,12 +80,12 @@ def find_traces(directory: Path, run: int | None = None) -> Traces:
 def _list(directory: Path) -> list[Path]:
     hint = "the directory that iez-run --trace-dir named, or iez show"
     try:
-        names = sorted(name for name in os.listdir(directory) if name.endswith(SUFFIX))
+        paths = sorted(path for path in directory.iterdir() if path.name.endswith(SUFFIX))
     except OSError as error:
         raise InputError(f"{directory}: {reason(error)}", hint) from None
-    if not names:
+    if not paths:
         raise InputError(f"{directory}: there are no trace files in it", hint)
-    return [directory / name for name in names]
+    return paths
 
 
 def open_trace(path: Path) -> tuple[int, int]:
