@@ -34,7 +34,7 @@ SHIM_LINK = [
     "-shared", "-Wl,-z,now,-z,norelro,-z,noseparate-code", "-Wl,--sort-section=alignment",
     "-Wl,--as-needed", "-ldl",
 ]  # fmt: skip
-CORE_ONLY = {"csrc/plan_build.c"}
+CORE_ONLY = {"csrc/plan_build.c", "csrc/trace_table.c", "csrc/trace_merge.c"}
 
 
 def shim_sources() -> list[str]:

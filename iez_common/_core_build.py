@@ -10,8 +10,13 @@ from pathlib import Path
 from cffi import FFI
 
 CSRC = Path(__file__).resolve().parent.parent / "csrc"
-HEADERS = ["lustre.h", "plan_format.h", "trace_format.h", "layout.h", "plan.h", "plan_build.h"]
-SOURCES = ["layout.c", "plan.c", "template.c", "plan_build.c"]
+HEADERS = [
+    "lustre.h", "plan_format.h", "trace_format.h", "layout.h", "plan.h",
+    "plan_build.h", "trace_merge.h",
+]  # fmt: skip
+SOURCES = [
+    "layout.c", "plan.c", "template.c", "plan_build.c", "trace_table.c", "trace_merge.c",
+]  # fmt: skip
 
 
 def declarations(header: str) -> str:

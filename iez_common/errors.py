@@ -8,6 +8,7 @@ IezError                exit code 70
 ├── SourceError         65   a CSV or JSON file that cannot become a plan
 ├── PlanError           65   a plan file that cannot be used
 │   └── UnknownOstError 65   a plan that names an OST which does not exist
+├── TraceError          65   a trace file that cannot be used
 ├── MockStateError      78   a mock state file that makes no sense
 └── ConfigError         78   a setting that makes no sense
 
@@ -52,6 +53,10 @@ class PlanError(IezError):
 
 class UnknownOstError(PlanError):
     pass
+
+
+class TraceError(IezError):
+    exit_code = 65
 
 
 class MockStateError(IezError):

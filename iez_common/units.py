@@ -31,6 +31,15 @@ def format_size(size_bytes: int) -> str:
     return f"{size_bytes}{_LETTERS[power]}"
 
 
+def format_about(size_bytes: int) -> str:
+    """A size for the eye: 1536 is `1.5K`, 4210688 `4.0M`."""
+    value, power = float(size_bytes), 0
+    while value >= 1023.95 and power < len(_LETTERS) - 1:
+        value /= 1024
+        power += 1
+    return f"{value:.1f}{_LETTERS[power]}" if power else str(size_bytes)
+
+
 def parse_indices(text: str) -> tuple[int, ...]:
     """Sorted distinct indices of a set such as `0-14,20` (commas or blanks between)."""
     found: set[int] = set()

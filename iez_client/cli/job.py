@@ -13,8 +13,12 @@ Arguments are read by hand: argparse alone would take as long as all the rest.
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iez_common.errors import IezError, UsageError
+
+if TYPE_CHECKING:
+    from iez_client.trace import Tracing
 
 PLAN_NAME = "plan"
 _USAGE = (
@@ -130,15 +134,17 @@ def finish(run_dir: Path, quiet: bool) -> None:
 
 
 def _seen(tracing: "Tracing") -> str:
-    from iez_client import parse
+    from iez_client.cli.show_report import summarise
+    from iez_client.parse.table import read_table
     from iez_client.trace import TRACES
+    from iez_common.units import format_about
 
-    seen = parse.totals(tracing.directory, tracing.run)
-    if not seen.files:
+    totals = summarise(read_table(tracing.directory), top=0, stat=False).totals
+    if not totals.files:
         return ""
     where = "" if tracing.directory.parent.name == TRACES else f" {tracing.directory}"
-    files = f"{seen.files} file{'' if seen.files == 1 else 's'}"
-    return f"{files} seen, {format_amount(seen.write_bytes)} written (try: iez show{where})"
+    files = f"{totals.files} file{'' if totals.files == 1 else 's'}"
+    return f"{files} seen, {format_about(totals.write_bytes)} written (try: iez show{where})"
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ Every OST that a layout names is checked against those that exist; a plan that n
 refused whole.
 """
 
-import contextlib
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +15,8 @@ from iez_client.plan.image import Body, assemble
 from iez_client.plan.locate import file_systems_of
 from iez_client.plan.read import Plan
 from iez_client.plan.template import Name, decode, encode, parse
-from iez_common.errors import OutputError, UnknownOstError, reason
+from iez_common.atomic import replacing
+from iez_common.errors import UnknownOstError
 from iez_common.units import format_indices
 
 
@@ -85,28 +84,11 @@ def write_plan(path: Path, image: bytes | bytearray, keep_old: bool = False) -> 
     With `keep_old` the plan that was there stays as `NAME.gN`: a running job has it mapped, and a
     mapping whose file is gone is a SIGBUS on a network file system.
     """
-    if not path.name:
-        raise OutputError("a plan needs a file name")
-    if path.exists() and not path.is_file():
-        raise OutputError(f"{path} is not a regular file", "name a new file, or a plan to replace")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            # Not through umask: the library refuses a plan that others may write to.
-            os.fchmod(descriptor, 0o600)
-            with os.fdopen(descriptor, "wb", closefd=False) as file:
-                file.write(image)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    # Not through umask: the library refuses a plan that others may write to.
+    with replacing(path, 0o600) as file:
+        file.write(image)
         if keep_old and path.exists():
             _keep(path)
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise OutputError(f"{path} cannot be written: {reason(error)}") from None
 
 
 def _keep(path: Path) -> None:

@@ -1,0 +1,56 @@
+"""Disk: what a file's own size and layout are after the job, where it still exists."""
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iez_client.file_layout import read_layout
+from iez_common.errors import LayoutError
+from iez_common.layout import ALL_STRIPES, Component, WireComponent, read_record
+
+
+@dataclass(frozen=True, slots=True)
+class Stripes:
+    """The layout in the terms of a table: that of the component which holds the file's end."""
+
+    count: int | None = None
+    size_bytes: int | None = None
+    osts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    size_bytes: int
+    stripes: Stripes
+
+
+def look(name: bytes) -> OnDisk | None:
+    """The file as it is now; None if it is gone, or no regular file."""
+    path = os.fsdecode(name)
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    layout = read_layout(path).layout
+    stripes = stripes_of(layout.components, status.st_size) if layout else Stripes()
+    return OnDisk(status.st_size, stripes)
+
+
+def stripes_of_record(data: bytes, size_bytes: int) -> Stripes:
+    """Those of a plan's record, which the trace holds; none if the record is damaged."""
+    try:
+        return stripes_of(read_record(data).components, size_bytes)
+    except LayoutError:
+        return Stripes()
+
+
+def stripes_of(components: Sequence[Component | WireComponent], size_bytes: int) -> Stripes:
+    holds = (each for each in components if size_bytes <= each.extent_end_bytes)
+    chosen = next(holds, components[-1])
+    count = len(chosen.osts) or chosen.stripe_count
+    osts = tuple(ost for each in components for ost in each.osts)
+    count = -1 if count == ALL_STRIPES else count
+    return Stripes(count or None, chosen.stripe_size_bytes or None, osts)

@@ -1,0 +1,114 @@
+"""Parse: reading and merging 10^6 file records, against a struct.unpack loop over the same bytes.
+
+The records are those of 100 processes with 10^4 files each, every file of one process alone (the
+larger table), or all of them shared (`parse.shared_records_per_s`).
+"""
+
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from iez_client.parse.table import read_table
+from iez_common._core import ffi, lib
+
+PROCESSES = 100
+FILES = 10_000
+ROUNDS = 5
+SIZES_AT = 10  # of the histogram, in the counts
+HEADER_BYTES: int = ffi.sizeof("struct iez_trace_header")
+
+
+def write_traces(folder: Path, shared: bool) -> None:
+    folder.mkdir()
+    for rank in range(PROCESSES):
+        header = ffi.new("struct iez_trace_header *")
+        header.magic, header.version = lib.IEZ_TRACE_MAGIC, lib.IEZ_TRACE_VERSION
+        header.header_bytes, header.start_ns, header.run = HEADER_BYTES, 1, 1
+        header.world_rank, header.world_size, header.pid = rank, PROCESSES, 1000 + rank
+        header.host = b"node1"
+        data = bytearray(ffi.buffer(header))
+        for number in range(1, FILES + 1):
+            data += file_block(number, 0 if shared else rank, rank)
+        (folder / f"node1.{1000 + rank}.0.trace").write_bytes(data)
+
+
+def file_block(number: int, folder: int, rank: int) -> bytes:
+    path = f"/lustre/project/run7/step_{folder:04d}/part_{number:06d}.h5".encode()
+    file = ffi.new("struct iez_trace_file *")
+    length = ffi.sizeof("struct iez_trace_file") + len(path) + 1
+    file.block.kind = lib.IEZ_BLOCK_FILE
+    file.block.cells = -(-length // lib.IEZ_TRACE_CELL)
+    file.number, file.path_bytes, file.opens, file.apis = number, len(path), 1, 1
+    file.flags = lib.IEZ_FILE_WRITE | (lib.IEZ_FILE_CREATED if rank == folder else 0)
+    file.opened_ns, file.size_bytes = 10**18 + number, 1 << 20
+    counts = file.counts
+    counts.writes, counts.layer_bytes[0], counts.write_end = 256, 1 << 20, 1 << 20
+    counts.first_write_ns, counts.last_write_ns = 10**18 + number, 10**18 + 2 * number
+    counts.sizes[12] = 256
+    block = bytes(ffi.buffer(file)) + path
+    return block + bytes(-len(block) % lib.IEZ_TRACE_CELL)
+
+
+def struct_format(c_type: str) -> str:
+    """The struct module's format of a C struct, all fields one by one."""
+    codes = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+    def formats(kind: object) -> str:
+        if kind.kind == "struct":
+            return "".join(formats(field.type) for _, field in kind.fields)
+        if kind.kind == "array":
+            return formats(kind.item) * kind.length
+        code = codes[ffi.sizeof(kind)]
+        return code.lower() if int(ffi.cast(kind, -1)) < 0 else code
+
+    return "<" + formats(ffi.typeof(c_type))
+
+
+def struct_loop(folder: Path) -> int:
+    """The same in plain Python, as one would write it: unpack each record, add it to its file's.
+
+    The simplest form that gives the sums: no histogram, no ranks, no renames, nothing checked.
+    """
+    record = struct.Struct(struct_format("struct iez_trace_file"))
+    assert record.size == ffi.sizeof("struct iez_trace_file")
+    names = [name for name, _ in ffi.typeof("struct iez_trace_file").fields]
+    path_bytes = 2 + 3 + names.index("path_bytes") - 2
+    files: dict[bytes, list[int]] = {}
+    for path in sorted(folder.iterdir()):
+        data = path.read_bytes()
+        at = HEADER_BYTES
+        while at < len(data):
+            fields = record.unpack_from(data, at)
+            name = data[at + record.size : at + record.size + fields[path_bytes]]
+            own = files.get(name)
+            if own is None:
+                files[name] = list(fields)
+            else:
+                own[-40:] = [a + b for a, b in zip(own[-40:], fields[-40:], strict=True)]
+            at += fields[1] * lib.IEZ_TRACE_CELL
+    return len(files)
+
+
+def unpack_only(folder: Path) -> int:
+    """Only the unpacking: the records are thrown away."""
+    record = struct.Struct(struct_format("struct iez_trace_file"))
+    count = 0
+    for path in sorted(folder.iterdir()):
+        data = path.read_bytes()
+        at = HEADER_BYTES
+        while at < len(data):
+            fields = record.unpack_from(data, at)
+            at += fields[1] * lib.IEZ_TRACE_CELL
+            count += 1
+    return count
+
+
+def ours(folder: Path) -> int:
+    return len(read_table(folder))
+
+
+def cpu_s(work: Callable[[Path], int], folder: Path, expected: int) -> float:
+    before = time.process_time()
+    assert work(folder) == expected
+    return time.process_time() - before
