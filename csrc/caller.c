@@ -135,11 +135,18 @@ static uintptr_t search(const char *name, const char *prefix, uintptr_t address)
 }
 
 uintptr_t iez_caller_real(const char *name, const char *prefix, const void *return_address) {
+    return iez_caller_real_or(name, NULL, prefix, return_address);
+}
+
+uintptr_t iez_caller_real_or(const char *name, const char *fallback, const char *prefix,
+                             const void *return_address) {
     uintptr_t address = (uintptr_t)return_address;
     unsigned long long unloaded = iez_objects_unloaded();
     uintptr_t found = recall(name, address, unloaded);
     if (!found) {
         found = search(name, prefix, address);
+        if (!found && fallback)
+            found = search(fallback, prefix, address);
         if (found)
             remember(name, address, unloaded, found);
     }

@@ -13,6 +13,11 @@
  * when no loaded object has it. `prefix` is common to the names of its library ("H5"). */
 uintptr_t iez_caller_real(const char *name, const char *prefix, const void *return_address);
 
+/* The same, or `fallback` where there is no `name`: of two forms of a function, the newer one may
+ * be missing. */
+uintptr_t iez_caller_real_or(const char *name, const char *fallback, const char *prefix,
+                             const void *return_address);
+
 /* The function `name` of the library that `function` belongs to, or of one that it needs. */
 uintptr_t iez_caller_sibling(const char *name, uintptr_t function);
 

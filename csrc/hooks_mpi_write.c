@@ -2,6 +2,8 @@
  * are written below it, perhaps by another rank. All forms are handed on with six words: handles,
  * buffers and offsets are as wide, and a form that takes fewer does not look at the rest. */
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,9 +32,23 @@ static void note(word real, word handle, int64_t count, word type) {
     errno = saved;
 }
 
-static int forward(const char *name, const void *caller, const word *w, int64_t count, word type) {
+/* One form: where the count is, and the names of the form with a count of 64 bits and of the one
+ * with an int, which are the same but for the last two letters. */
+struct form {
+    const char *name, *short_name;
+    int count_at;
+    bool is_long;
+};
+
+/* A caller that asks whether a long form is there finds ours, also where MPI has none (before MPI
+ * 4): the short one then does, for a count that fits. The words are passed alike. */
+static int forward(const struct form *form, const void *caller, const word *w) {
     int before_errno = errno;
-    word real = iez_caller_real(name, "MPI_", caller);
+    int64_t count = form->is_long ? (int64_t)w[form->count_at] : (int)w[form->count_at];
+    word real = iez_caller_real_or(form->name, form->short_name, "MPI_", caller);
+    if (form->is_long && count > INT_MAX &&
+        real == iez_caller_real(form->short_name, "MPI_", caller))
+        real = 0;
     errno = before_errno;
     if (!real)
         return FAILED;
@@ -40,25 +56,23 @@ static int forward(const char *name, const void *caller, const word *w, int64_t 
     int error = ((write_function)real)(w[0], w[1], w[2], w[3], w[4], w[5]);
     iez_context_leave(before);
     if (error == 0 && iez_tracing())
-        note(real, w[0], count, type);
+        note(real, w[0], count, w[form->count_at + 1]);
     return error;
 }
 
-/* The count is an int, or as wide as MPI_Count in the forms whose names end in _c. */
-#define WRITER(name, count_at, count_type)                                                         \
+#define WRITER(name, short_name, count_at, is_long)                                                \
     IEZ_EXPORT int name(word a, word b, word c, word d, word e, word f) {                          \
-        const word w[] = {a, b, c, d, e, f};                                                       \
-        return forward(#name, __builtin_return_address(0), w, (count_type)w[count_at],             \
-                       w[(count_at) + 1]);                                                         \
+        static const struct form form = {#name, #short_name, count_at, is_long};                   \
+        return forward(&form, __builtin_return_address(0), (const word[]){a, b, c, d, e, f});      \
     }
 
 /* (file, buffer, count, type, …) and (file, offset, buffer, count, type, …) */
 #define HERE(name)                                                                                 \
-    WRITER(name, 2, int)                                                                           \
-    WRITER(name##_c, 2, int64_t)
+    WRITER(name, name, 2, false)                                                                   \
+    WRITER(name##_c, name, 2, true)
 #define THERE(name)                                                                                \
-    WRITER(name, 3, int)                                                                           \
-    WRITER(name##_c, 3, int64_t)
+    WRITER(name, name, 3, false)                                                                   \
+    WRITER(name##_c, name, 3, true)
 
 HERE(MPI_File_write)
 HERE(MPI_File_write_all)

@@ -2,6 +2,7 @@
 after it."""
 
 import contextlib
+import errno
 import os
 import time
 from dataclasses import dataclass
@@ -40,10 +41,10 @@ def begin(run_dir: Path, config: Config, events: bool) -> Tracing:
     beside the run directories, which all nodes of the job see."""
     directory = config.path("trace_dir") or _default(run_dir)
     try:
+        (run_dir / NOTE_NAME).write_bytes(os.fsencode(directory))
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(directory, os.W_OK | os.X_OK):
-            raise PermissionError(13, "Permission denied")  # noqa: TRY301
-        (run_dir / NOTE_NAME).write_bytes(os.fsencode(directory))
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # noqa: TRY301
     except OSError as error:
         raise OutputError(
             f"the trace directory {directory} cannot be written: {reason(error)}",
@@ -55,7 +56,9 @@ def begin(run_dir: Path, config: Config, events: bool) -> Tracing:
 def _default(run_dir: Path) -> Path:
     name = f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
     # runs/NAME, or runs/JOB/ROUND where ranks share one.
-    base = next(parent.parent for parent in run_dir.parents if parent.name == "runs")
+    base = next((parent.parent for parent in run_dir.parents if parent.name == "runs"), None)
+    if base is None:
+        return run_dir.absolute()
     (base / TRACES).mkdir(mode=0o700, exist_ok=True)
     return base / TRACES / name
 

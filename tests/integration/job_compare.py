@@ -103,13 +103,13 @@ def assert_layouts(data: Path, plan: Mapping[str, list[int]]) -> None:
 def read_outcomes(state: Path) -> Outcomes:
     placed = by_mpiio = by_hdf5 = 0
     communicators = set()
-    for path in state.glob("runs/*/*.outcome"):
-        one = _core.ffi.new("struct iez_outcome_file *")
-        _core.ffi.buffer(one)[:] = path.read_bytes()
-        assert one.magic == _core.lib.IEZ_OUTCOME_MAGIC
+    for path in state.glob("traces/*/*.trace"):
+        one = _core.ffi.new("struct iez_trace_header *")
+        _core.ffi.buffer(one)[:] = path.read_bytes()[: _core.ffi.sizeof(one[0])]
+        assert one.magic == _core.lib.IEZ_TRACE_MAGIC
         placed += one.outcomes[_core.lib.IEZ_PLACED]
         by_mpiio += one.placed_by[_core.lib.IEZ_MPIIO]
         by_hdf5 += one.placed_by[_core.lib.IEZ_HDF5]
         if one.comm_size:
-            communicators.add((one.rank, one.comm_size))
+            communicators.add((one.comm_rank, one.comm_size))
     return Outcomes(placed, by_mpiio, by_hdf5, frozenset(communicators))

@@ -217,7 +217,7 @@ class SideBySide:
         """How often a create ended so in the last run with the library, all processes together."""
         number = getattr(lib, name)
         total = 0
-        for path in self.plan.parent.glob("*.outcome"):
+        for path in self.plan.parent.glob("*.trace"):
             data = path.read_bytes()
-            total += ffi.from_buffer("struct iez_outcome_file *", data).outcomes[number]
+            total += ffi.from_buffer("struct iez_trace_header *", data).outcomes[number]
         return total

@@ -1,4 +1,4 @@
-"""The outcome files: one for each process that created something, whatever becomes of it."""
+"""Outcomes: in the trace of each process that created something, whatever becomes of it."""
 
 import os
 import subprocess
@@ -28,8 +28,8 @@ def test_a_child_of_fork_counts_for_itself(work: Path, plan: Path, run_with_shim
     assert run_with_shim(["bash", "-c", f"{script} wait"], plan, cwd=work).returncode == 0
     outcomes = read_outcomes(plan.parent)
     assert (outcomes["IEZ_PLACED"], outcomes.process_count) == (11, 6)
-    files = list(plan.parent.glob("*.outcome"))
-    pids = {ffi.from_buffer("struct iez_outcome_file *", f.read_bytes()).pid for f in files}
+    files = list(plan.parent.glob("*.trace"))
+    pids = {ffi.from_buffer("struct iez_trace_header *", f.read_bytes()).pid for f in files}
     assert pids == {int(file.name.split(".")[-3]) for file in files}
 
 
@@ -46,7 +46,7 @@ def test_a_process_that_creates_nothing_there_leaves_no_file(
     (work / "old").write_text("text")
     script = f"cat old; echo x > {tmp_path}/elsewhere; ls > /dev/null"
     assert run_with_shim(["bash", "-c", script], plan, cwd=work).stdout == "text"
-    assert not list(plan.parent.glob("*.outcome"))
+    assert not list(plan.parent.glob("*.trace"))
 
 
 def test_every_reason_is_counted(work: Path, plan: Path, run_with_shim: Run) -> None:

@@ -1,5 +1,5 @@
 """System calls of a create: three for a planned file, one for any other, one more to find where a
-relative name is. Counted by strace, after a first create that also makes the outcome file."""
+relative name is. Counted by strace, after a first create that also makes the trace file."""
 
 import os
 import re
@@ -121,7 +121,7 @@ def test_a_disabled_library_makes_no_call_of_its_own(
 def test_the_first_create_of_a_process_makes_few_calls(
     program: Path, tmp_path: Path, mock_plan: Build
 ) -> None:
-    """It also makes the outcome file: opened, written, mapped, closed."""
+    """It also makes the trace file: opened, allocated, mapped, closed."""
     work = tmp_path / "mock"
     work.mkdir()
     plan = mock_plan(work, [(f"{work}/**", 2, "1M", "3 1", "")])

@@ -1,4 +1,4 @@
-"""The line at the end of a job, from the outcome files of its processes."""
+"""The line at the end of a job, from the traces of its processes."""
 
 from pathlib import Path
 
@@ -10,14 +10,15 @@ from iez_common._core import ffi, lib
 OUTCOMES = {name: number for number, name in ffi.typeof("enum iez_outcome").elements.items()}
 
 
-def write_outcomes(directory: Path, name: str, **counts: int) -> Path:
-    file = ffi.new("struct iez_outcome_file *")
-    file.magic = lib.IEZ_OUTCOME_MAGIC
-    file.version = lib.IEZ_OUTCOME_VERSION
-    file.file_bytes = ffi.sizeof("struct iez_outcome_file")
+def write_outcomes(directory: Path, name: str, run: int = 7, **counts: int) -> Path:
+    file = ffi.new("struct iez_trace_header *")
+    file.magic = lib.IEZ_TRACE_MAGIC
+    file.version = lib.IEZ_TRACE_VERSION
+    file.header_bytes = ffi.sizeof("struct iez_trace_header")
+    file.run = run
     for outcome, count in counts.items():
         file.outcomes[OUTCOMES[f"IEZ_{outcome}"]] = count
-    path = directory / f"{name}.outcome"
+    path = directory / f"{name}.trace"
     path.write_bytes(bytes(ffi.buffer(file)))
     return path
 
@@ -40,6 +41,12 @@ def test_processes_are_summed(tmp_path: Path) -> None:
     outcomes = read_outcomes(tmp_path)
     assert outcomes.process_count == 2
     assert summary(outcomes) == "8 files placed; 2 not: 1 not in the plan, 1 OST full (ENOSPC)"
+
+
+def test_only_the_run_that_is_asked_for_counts(tmp_path: Path) -> None:
+    write_outcomes(tmp_path, "a.1.0", run=1, PLACED=5)
+    write_outcomes(tmp_path, "b.1.0", run=2, PLACED=3)
+    assert summary(read_outcomes(tmp_path, run=2)) == "3 files placed"
 
 
 def test_one_file_is_one_file(tmp_path: Path) -> None:
@@ -72,15 +79,15 @@ def test_an_unknown_ost_says_what_to_do(tmp_path: Path) -> None:
 def test_damaged_files_are_counted_and_named(tmp_path: Path) -> None:
     good = write_outcomes(tmp_path, "a.1.0", PLACED=2)
     data = good.read_bytes()
-    (tmp_path / "cut.outcome").write_bytes(data[:100])
-    (tmp_path / "empty.outcome").write_bytes(b"")
-    (tmp_path / "foreign.outcome").write_bytes(b"x" * 1000)
-    (tmp_path / "version.outcome").write_bytes(data[:8] + b"\x09" + data[9:])
-    (tmp_path / "directory.outcome").mkdir()
+    (tmp_path / "cut.trace").write_bytes(data[:100])
+    (tmp_path / "empty.trace").write_bytes(b"")
+    (tmp_path / "foreign.trace").write_bytes(b"x" * 1000)
+    (tmp_path / "version.trace").write_bytes(data[:8] + b"\x09" + data[9:])
+    (tmp_path / "directory.trace").mkdir()
     outcomes = read_outcomes(tmp_path)
     assert len(outcomes.damaged) == 5
     line = summary(outcomes)
-    assert line.startswith("2 files placed; 5 outcome files not readable (cut.outcome, ")
+    assert line.startswith("2 files placed; 5 traces not readable (cut.trace, ")
     assert line.endswith(", …)")
 
 
