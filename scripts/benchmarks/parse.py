@@ -4,10 +4,13 @@ The records are those of 100 processes with 10^4 files each, every file of one p
 larger table), or all of them shared (`parse.shared_records_per_s`).
 """
 
+import statistics
 import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from bench import note, report, workspace
 
 from iez_client.parse.table import read_table
 from iez_common._core import ffi, lib

@@ -9,16 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "trace_merge.h"
-
-static uint64_t state;
-
-static uint64_t chance(uint64_t below) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return below ? state % below : 0;
-}
 
 static void damage(unsigned char *data, uint64_t bytes) {
     static const uint32_t odd[] = {0, 1, 7, 10, 0xffff, 0x7fffffff, 0xffffffff, IEZ_BLOCK_FILE};
@@ -85,13 +77,7 @@ static unsigned long find_all(const struct iez_merge *merge) {
 int main(int argc, char **argv) {
     if (argc != 4)
         return 2;
-    FILE *file = fopen(argv[1], "rb");
-    static unsigned char original[1 << 20];
-    uint64_t bytes = file ? fread(original, 1, sizeof original, file) : 0;
-    if (bytes < sizeof(struct iez_trace_header) || bytes == sizeof original)
-        return 2;
-    fclose(file);
-    state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ULL + 1;
+    uint64_t bytes = begin(argv[1], argv[2], sizeof(struct iez_trace_header));
     unsigned long files = 0, damaged = 0, found = 0, events = 0;
     struct iez_merge *merge = iez_merge_new();
     for (unsigned long n = strtoul(argv[3], NULL, 10); n-- > 0;) {

@@ -2,13 +2,12 @@
 
 import os
 import random
-import shutil
-import subprocess
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fuzz_programs import run_fuzzer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trace_builder import CELL, Trace, written
@@ -21,7 +20,6 @@ from iez_common._core import ffi, lib
 from iez_common.errors import IezError, InputError, TraceError, UsageError
 from iez_common.layout import plain
 
-ROOT = Path(__file__).parents[2]
 HEADER_BYTES = ffi.sizeof("struct iez_trace_header")
 
 
@@ -285,32 +283,12 @@ def test_random_blocks_are_read_without_harm(fuzz_folder: Path, data: bytes) -> 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_traces_are_read_within_their_bounds(tmp_path: Path, seed: int) -> None:
     """The same under AddressSanitizer, which sees every byte that is read outside the file."""
-    compiler = shutil.which("gcc") or shutil.which("clang")
-    assert compiler, "a C compiler is needed"
-    program = tmp_path / "fuzz_trace"
-    sources = [
-        f"csrc/{name}.c" for name in ("trace_merge", "trace_table", "plan", "template", "layout")
-    ]
-    command = [
-        compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Icsrc",
-        "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer",
-        "tests/shim/fuzz_trace.c", *sources, "-o", str(program),
-    ]  # fmt: skip
-    subprocess.run(command, cwd=ROOT, check=True)
     trace = rich_trace()
     for number in range(40):
         trace.file(f"/l/more/{number}", written(number + 1, 10))
-    (tmp_path / "trace").write_bytes(trace.data())
-    done = subprocess.run(
-        [program, tmp_path / "trace", str(seed), "10000"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    words = done.stdout.split()
-    reached = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    path = trace.write(tmp_path)
+    sources = ("trace_merge", "trace_table", "plan", "template", "layout")
+    reached = run_fuzzer(tmp_path, "fuzz_trace", sources, str(path), str(seed), "10000")
     assert reached["files"] > 100_000
     assert reached["damaged"] > 5_000
     assert reached["found"] > 5_000
