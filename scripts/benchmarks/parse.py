@@ -4,6 +4,7 @@ The records are those of 100 processes with 10^4 files each, every file of one p
 larger table), or all of them shared (`parse.shared_records_per_s`).
 """
 
+import os
 import statistics
 import struct
 import time
@@ -117,9 +118,21 @@ def ours(folder: Path) -> int:
 
 
 def cpu_s(work: Callable[[Path], int], folder: Path, expected: int) -> float:
-    before = time.process_time()
-    assert work(folder) == expected
-    return time.process_time() - before
+    """In a process of its own, as the command is: the memory that others gave back is not its."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        before = time.process_time()
+        good = work(folder) == expected
+        taken = time.process_time() - before
+        os.write(send, repr(taken if good else -1.0).encode())
+        os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as file:
+        taken = float(file.read())
+    os.waitpid(child, 0)
+    assert taken >= 0, "the number of files is wrong"
+    return taken
 
 
 def main() -> None:

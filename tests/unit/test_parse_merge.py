@@ -93,6 +93,28 @@ def test_more_than_2_to_the_32_writes_of_a_size_are_counted(tmp_path: Path) -> N
     assert table.write_sizes() == {"8": 12_000_000_000}
 
 
+def test_writes_of_many_sizes_are_counted(tmp_path: Path) -> None:
+    traces = ranks(2)
+    for trace in traces:
+        trace.file("/l/a", counts(writes=32, layer_bytes={0: 1}, sizes=dict.fromkeys(range(32), 1)))
+        trace.file("/l/b", counts(writes=3, layer_bytes={0: 1}, sizes={trace.rank: 1, 9: 2}))
+    table = table_of(tmp_path, *traces)
+    a, b = table.records()
+    assert a.write_sizes == {str(1 << power): 2 for power in range(32)}
+    assert b.write_sizes == {"1": 1, "2": 1, "512": 4}
+    assert table.write_sizes() == a.write_sizes | {"1": 3, "2": 3, "512": 6}
+
+
+def test_histograms_join_when_names_do(tmp_path: Path) -> None:
+    trace = Trace()
+    every = counts(writes=32, layer_bytes={0: 1}, sizes=dict.fromkeys(range(32), 3))
+    trace.renamed("/l/1", "/l/x", 1, every)
+    trace.renamed("/l/2", "/l/x", 2, counts(writes=1, layer_bytes={0: 1}, sizes={4: 1}))
+    trace.renamed("/l/3", "/l/x", 3, every)
+    (x,) = table_of(tmp_path, trace).records()
+    assert x.write_sizes == {str(1 << power): 6 + (power == 4) for power in range(32)}
+
+
 @pytest.mark.parametrize("order", [*itertools.permutations([(0, 0), (2, 3), (1, 1), (5, 5)])])
 def test_ranks_are_kept_as_spans_in_any_order(order: tuple[tuple[int, int], ...]) -> None:
     merge = Merge()
