@@ -82,7 +82,9 @@ static void add_counts(struct iez_merge *merge, uint32_t number,
     row->first_write_ns = iez_first(row->first_write_ns, counts->first_write_ns);
     row->last_write_ns = iez_max(row->last_write_ns, counts->last_write_ns);
     row->writes += counts->writes;
-    iez_table_add_sizes(merge, number, counts->sizes);
+    for (uint32_t i = 0; i < IEZ_SIZE_BUCKETS; i++)
+        if (counts->sizes[i])
+            iez_table_add_size(merge, row, i, counts->sizes[i]);
     add_writer(merge, row);
 }
 
@@ -342,8 +344,10 @@ void iez_merge_join(struct iez_merge *merge, uint32_t into_row, uint32_t from_ro
     into->read_bytes += from->read_bytes;
     into->writes += from->writes;
     into->reads += from->reads;
-    iez_table_add_sizes(merge, into_row, from->sizes);
-    for (uint64_t i = 0; i < merge->carry_count; i++)
-        if (merge->carries[i].row == from_row)
-            merge->carries[i].row = into_row;
+    for (int i = 0; i < 4; i++)
+        if (from->size_counts[i])
+            iez_table_add_size(merge, into, from->size_buckets[i], from->size_counts[i]);
+    for (uint32_t i = 0; from->wide && i < IEZ_SIZE_BUCKETS; i++)
+        if (merge->wide[from->wide].sizes[i])
+            iez_table_add_size(merge, into, i, merge->wide[from->wide].sizes[i]);
 }

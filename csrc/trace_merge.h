@@ -59,13 +59,15 @@ struct iez_row {
     uint64_t read_bytes;
     uint64_t writes;
     uint64_t reads;
-    uint32_t sizes[32]; /* 2^32 less for each of its carries */
+    /* Writes by size: up to four buckets in place, since most files have few; else its number in
+     * `wide`, and none in place. */
+    uint32_t size_counts[4];
+    uint8_t size_buckets[4];
+    uint32_t wide; /* 0: none */
 };
 
-/* Half the memory of a table would be high halves of `sizes`: 2^32 writes are told here. */
-struct iez_carry {
-    uint32_t row;
-    uint32_t bucket;
+struct iez_wide {
+    uint64_t sizes[32];
 };
 
 /* What came of one trace file. */
@@ -90,8 +92,8 @@ struct iez_merge {
     uint64_t text_bytes;
     struct iez_span *spans; /* from 1 */
     uint64_t span_count;
-    struct iez_carry *carries;
-    uint64_t carry_count;
+    struct iez_wide *wide; /* from 1 */
+    uint64_t wide_count;
     uint64_t memory_bytes;
     struct iez_part part; /* of the file that is being fed, or was last */
     int out_of_memory;    /* set once, and for good */
@@ -100,7 +102,7 @@ struct iez_merge {
     uint64_t row_room;
     uint64_t text_room;
     uint64_t span_room;
-    uint64_t carry_room;
+    uint64_t wide_room;
     uint32_t free_span;
     struct iez_row_slot *slots; /* hash table of the paths; slot_count is a power of two */
     uint64_t slot_count;

@@ -6,15 +6,16 @@
 
 #include "plan.h"
 
-#define ROWS_MAX    0xfffffff0ULL
-#define SLOTS_FIRST 1024
-#define PAGE        4096
-#define HUGE_BYTES  (4 << 20)
+#define ROWS_MAX     0xfffffff0ULL
+#define SLOTS_FIRST  1024
+#define INLINE_SIZES 4
+#define PAGE         4096
+#define HUGE_BYTES   (4 << 20)
 
 struct iez_merge *iez_merge_new(void) {
     struct iez_merge *merge = calloc(1, sizeof *merge);
     if (merge)
-        merge->span_count = 1; /* span 0 is none */
+        merge->span_count = merge->wide_count = 1; /* number 0 is none */
     return merge;
 }
 
@@ -24,7 +25,7 @@ void iez_merge_free(struct iez_merge *merge) {
     free(merge->rows);
     free(merge->texts);
     free(merge->spans);
-    free(merge->carries);
+    free(merge->wide);
     free(merge->slots);
     free(merge->row_of);
     free(merge->early);
@@ -159,22 +160,39 @@ void iez_table_ahead(struct iez_merge *merge, const char *path, uint64_t bytes) 
     __builtin_prefetch(&merge->slots[merge->next_path.tag & (merge->slot_count - 1)]);
 }
 
-static void add_carry(struct iez_merge *merge, uint32_t row, uint32_t bucket) {
-    if (iez_table_grow(merge, &merge->carries, &merge->carry_room, merge->carry_count + 1,
-                       sizeof *merge->carries))
-        merge->carries[merge->carry_count++] = (struct iez_carry){row, bucket};
+/* Moves the buckets of a row, which are too many or too large, to a place of their own. */
+static void widen(struct iez_merge *merge, struct iez_row *row) {
+    if (merge->wide_count >= ROWS_MAX ||
+        !iez_table_grow(merge, &merge->wide, &merge->wide_room, merge->wide_count + 1,
+                        sizeof *merge->wide)) {
+        merge->out_of_memory = 1;
+        return;
+    }
+    struct iez_wide *wide = &merge->wide[merge->wide_count];
+    *wide = (struct iez_wide){0};
+    row->wide = (uint32_t)merge->wide_count++;
+    for (int i = 0; i < INLINE_SIZES; i++) {
+        wide->sizes[row->size_buckets[i]] += row->size_counts[i];
+        row->size_counts[i] = 0;
+    }
 }
 
-void iez_table_add_sizes(struct iez_merge *merge, uint32_t row, const uint32_t *sizes) {
-    uint32_t *into = merge->rows[row].sizes;
-    uint32_t full = 0;
-    for (int i = 0; i < IEZ_SIZE_BUCKETS; i++)
-        full |= into[i] > UINT32_MAX - sizes[i];
-    for (uint32_t i = 0; full && i < IEZ_SIZE_BUCKETS; i++)
-        if (into[i] > UINT32_MAX - sizes[i])
-            add_carry(merge, row, i);
-    for (int i = 0; i < IEZ_SIZE_BUCKETS; i++)
-        into[i] += sizes[i];
+void iez_table_add_size(struct iez_merge *merge, struct iez_row *row, uint32_t bucket,
+                        uint64_t count) {
+    for (int i = 0; i < INLINE_SIZES && !row->wide; i++) {
+        if (row->size_counts[i] == 0)
+            row->size_buckets[i] = (uint8_t)bucket;
+        if (row->size_buckets[i] != bucket)
+            continue;
+        if (count > UINT32_MAX - row->size_counts[i])
+            break;
+        row->size_counts[i] += (uint32_t)count;
+        return;
+    }
+    if (!row->wide)
+        widen(merge, row);
+    if (row->wide)
+        merge->wide[row->wide].sizes[bucket] += count;
 }
 
 uint32_t iez_merge_find(const struct iez_merge *merge, const char *path, uint64_t bytes) {

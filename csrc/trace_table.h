@@ -19,7 +19,8 @@ uint32_t iez_table_row(struct iez_merge *merge, const char *path, uint64_t bytes
 
 /* Calls the path's slot into the cache: it is the next one that is looked for. */
 void iez_table_ahead(struct iez_merge *merge, const char *path, uint64_t bytes);
-void iez_table_add_sizes(struct iez_merge *merge, uint32_t row, const uint32_t *sizes);
+void iez_table_add_size(struct iez_merge *merge, struct iez_row *row, uint32_t bucket,
+                        uint64_t count);
 uint64_t iez_table_text(struct iez_merge *merge, const void *text, uint64_t bytes);
 void iez_table_add_rank(struct iez_merge *merge, struct iez_ranks *ranks, uint32_t low,
                         uint32_t high);

@@ -59,13 +59,27 @@ class Merge:
     def spans(self) -> "Rows":
         return rows_of("struct iez_span", self.core.spans, self.core.span_count)
 
-    def carries(self) -> dict[int, Counter[int]]:
-        """For a row, by bucket of its sizes: how many times 2^32 writes more there are."""
-        found: dict[int, Counter[int]] = {}
-        for number in range(self.core.carry_count):
-            carry = self.core.carries[number]
-            found.setdefault(int(carry.row), Counter())[int(carry.bucket)] += 1
-        return found
+    def sizes(self, row: int) -> list[int]:
+        """The histogram of a row's writes."""
+        own = self.core.rows[row]
+        if own.wide:
+            return [int(count) for count in self.core.wide[own.wide].sizes]
+        sizes = [0] * int(lib.IEZ_SIZE_BUCKETS)
+        for bucket, count in zip(own.size_buckets, own.size_counts, strict=True):
+            sizes[bucket] += count
+        return sizes
+
+    def sum_sizes(self, rows: "Rows") -> list[int]:
+        """The histogram of many rows."""
+        import numpy as np
+
+        total = np.zeros(int(lib.IEZ_SIZE_BUCKETS), "u8")
+        np.add.at(total, rows["size_buckets"].ravel(), rows["size_counts"].ravel())
+        wide = rows["wide"][rows["wide"] != 0]
+        if len(wide):
+            everything = rows_of("struct iez_wide", self.core.wide, self.core.wide_count)
+            total += everything["sizes"][wide].sum(axis=0)
+        return [int(count) for count in total]
 
     def text(self, at: int, size: int) -> bytes:
         return bytes(ffi.buffer(self.core.texts + at, size))

@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +47,6 @@ class FileTable:
         helpers = helper_rows(self.merge, self.names.final)
         everything = self.merge.rows
         self._numbers = self.names.rows
-        self._carries = self.merge.carries()
         whole = len(self._numbers) == len(everything)
         self.rows: Rows = everything if whole else everything[self._numbers]
         self.is_helper: NDArray[np.bool_] = helpers if whole else helpers[self._numbers]
@@ -154,25 +152,15 @@ class FileTable:
             renamed_from=tuple(map(decode, self.names.earlier.get(number, ()))),
             unlinked=number in self.names.unlinked and found is None,
             helper=bool(self.is_helper[index]),
-            write_sizes=write_sizes(self._sizes(number)),
+            write_sizes=write_sizes(self.merge.sizes(number)),
         )
 
     def _pattern(self, index: int) -> str:
         return (SSF if self.is_shared[index] else FPP) if self.is_written[index] else ""
 
-    def _sizes(self, number: int) -> list[int]:
-        more = self._carries.get(number, Counter())
-        sizes = enumerate(self.merge.core.rows[number].sizes)
-        return [size + (more.get(bucket, 0) << 32) for bucket, size in sizes]
-
     def write_sizes(self) -> dict[str, int]:
         """The histogram of all files but helper files."""
-        counted = self.rows["sizes"][~self.is_helper].sum(axis=0, dtype="u8").tolist()
-        helpers = set(self._numbers[self.is_helper].tolist())
-        for number, more in self._carries.items():
-            for bucket, times in more.items():
-                counted[bucket] += 0 if number in helpers else times << 32
-        return write_sizes(counted)
+        return write_sizes(self.merge.sum_sizes(self.rows[~self.is_helper]))
 
     def _communicator(self, size: int, openers: int) -> str:
         """An identity that all files of one communicator share. MPI has none to ask for without

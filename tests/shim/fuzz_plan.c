@@ -9,17 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "layout.h"
 #include "plan.h"
-
-static uint64_t state;
-
-static uint64_t chance(uint64_t below) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return below ? state % below : 0;
-}
 
 static const uint64_t odd_values[] = {
     0,
@@ -145,13 +137,7 @@ static void look_up(const struct iez_plan *plan, const char *path, struct tally 
 int main(int argc, char **argv) {
     if (argc < 5)
         return 2;
-    FILE *file = fopen(argv[1], "rb");
-    static unsigned char original[1 << 20];
-    uint64_t bytes = file ? fread(original, 1, sizeof original, file) : 0;
-    if (bytes < sizeof(struct iez_plan_header) || bytes == sizeof original)
-        return 2;
-    fclose(file);
-    state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ULL + 1;
+    uint64_t bytes = begin(argv[1], argv[2], sizeof(struct iez_plan_header));
     struct tally tally = {0};
     for (unsigned long n = strtoul(argv[3], NULL, 10); n-- > 0;) {
         uint64_t kept = chance(8) ? bytes : chance(bytes + 1);
