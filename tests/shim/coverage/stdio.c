@@ -187,3 +187,9 @@ CALL(fclose, "opens=1 creates=1 writes=1 STDIO=4 end=4 sizes=2 size=4") {
     syscall(SYS_exit_group, fclose(file));
     return 0;
 }
+
+/* libc writes what is in the buffers after the last destructor. */
+CALL(exit, "opens=1 creates=1 writes=1 STDIO=4 end=4 sizes=2 size=4") {
+    fputs("0123", fopen("data", "w"));
+    exit(7);
+}
