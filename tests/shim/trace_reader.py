@@ -27,6 +27,7 @@ FLAGS = {
         "unlinked", "found", "perhaps",
     )
 }  # fmt: skip
+DROPPED = ("files", "writes", "bytes", "events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,10 @@ def read_trace(path: Path) -> Trace:
         header.pid,
         ffi.string(header.program).decode(),
         (header.world_rank, header.world_size),
-        {what: getattr(header, f"dropped_{what}") for what in ("files", "writes", "bytes", "events")},
+        {
+            what: getattr(header, f"dropped_{what}")
+            for what in ("files", "writes", "bytes", "events")
+        },
         list(files.values()),
     )
 
@@ -166,9 +170,7 @@ def _events(files: dict[int, FileTrace], place: Any) -> None:
     for one in (events[i] for i in range(block.used)):
         offset = None if one.offset == lib.IEZ_SIZE_UNKNOWN else one.offset
         files[one.file].events.append(
-            Event(
-                one.start_ns, offset, one.duration_ns, one.length, one.thread, by_number[one.api]
-            )
+            Event(one.start_ns, offset, one.duration_ns, one.length, one.thread, by_number[one.api])
         )
 
 

@@ -77,12 +77,3 @@ CALL(puts, "writes=1 STDIO=6 end=6 sizes=2") {
 CALL(putc, "writes=1 STDIO=1 end=1 sizes=0") {
     return putc('a', stream());
 }
-
-/* Inline: the character goes into the buffer without a call. */
-CALL(putc_unlocked, "opens=1 creates=1 size=2 writes=1 STDIO=1 end=1 sizes=0") {
-    FILE *file = fopen("data", "w");
-    fputc('a', file);
-    int result = putc_unlocked('b', file);
-    fclose(file);
-    return result;
-}

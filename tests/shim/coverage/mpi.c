@@ -33,17 +33,14 @@ static MPI_File begin(const char *folder, const char *name) {
             printf("%s: %d\n", #name, error);                                                      \
     } while (0)
 
-#define HERE(name)  FORM(name, name(file, numbers, COUNT, MPI_INT, &status))
-#define THERE(name) FORM(name, name(file, OFFSET, numbers, COUNT, MPI_INT, &status))
-#define LATER(name) FORM(name, name(file, numbers, COUNT, MPI_INT, &request))
-#define LATER_THERE(name)                                                                          \
-    FORM(name, name(file, OFFSET, numbers, COUNT, MPI_INT, &request))
-#define SPLIT(name, c)                                                                             \
-    FORM(name##_begin##c, name##_begin##c(file, numbers, COUNT, MPI_INT) ||                        \
-                              name##_end(file, numbers, &status))
-#define SPLIT_THERE(name, c)                                                                       \
-    FORM(name##_begin##c, name##_begin##c(file, OFFSET, numbers, COUNT, MPI_INT) ||                \
-                              name##_end(file, numbers, &status))
+#define HERE(name)        FORM(name, name(file, numbers, COUNT, MPI_INT, &status))
+#define THERE(name)       FORM(name, name(file, OFFSET, numbers, COUNT, MPI_INT, &status))
+#define LATER(name)       FORM(name, name(file, numbers, COUNT, MPI_INT, &request))
+#define LATER_THERE(name) FORM(name, name(file, OFFSET, numbers, COUNT, MPI_INT, &request))
+#define SPLIT(name, end)                                                                           \
+    FORM(name, name(file, numbers, COUNT, MPI_INT) || end(file, numbers, &status))
+#define SPLIT_THERE(name, end)                                                                     \
+    FORM(name, name(file, OFFSET, numbers, COUNT, MPI_INT) || end(file, numbers, &status))
 
 static void plain_forms(const char *folder) {
     HERE(MPI_File_write);
@@ -57,9 +54,9 @@ static void plain_forms(const char *folder) {
     LATER(MPI_File_iwrite_shared);
     LATER_THERE(MPI_File_iwrite_at);
     LATER_THERE(MPI_File_iwrite_at_all);
-    SPLIT(MPI_File_write_all, );
-    SPLIT(MPI_File_write_ordered, );
-    SPLIT_THERE(MPI_File_write_at_all, );
+    SPLIT(MPI_File_write_all_begin, MPI_File_write_all_end);
+    SPLIT(MPI_File_write_ordered_begin, MPI_File_write_ordered_end);
+    SPLIT_THERE(MPI_File_write_at_all_begin, MPI_File_write_at_all_end);
 }
 
 static void large_forms(const char *folder) {
@@ -75,9 +72,9 @@ static void large_forms(const char *folder) {
     LATER(MPI_File_iwrite_shared_c);
     LATER_THERE(MPI_File_iwrite_at_c);
     LATER_THERE(MPI_File_iwrite_at_all_c);
-    SPLIT(MPI_File_write_all, _c);
-    SPLIT(MPI_File_write_ordered, _c);
-    SPLIT_THERE(MPI_File_write_at_all, _c);
+    SPLIT(MPI_File_write_all_begin_c, MPI_File_write_all_end);
+    SPLIT(MPI_File_write_ordered_begin_c, MPI_File_write_ordered_end);
+    SPLIT_THERE(MPI_File_write_at_all_begin_c, MPI_File_write_at_all_end);
 #else
     (void)folder;
 #endif

@@ -156,6 +156,28 @@ CALL(__vdprintf_chk, "writes=1 STDIO=7 end=7 sizes=2") {
     return formatted(TO_DESCRIPTOR + CHECKED, "%s %d", "abc", 123);
 }
 
+/* Where the next write is. */
+#define MOVES(name, call)                                                                          \
+    CALL(name, "writes=2 STDIO=8 end=22 sizes=2,2") {                                              \
+        fpos_t start;                                                                              \
+        fpos64_t start64;                                                                          \
+        FILE *file = stream();                                                                     \
+        syscall(SYS_lseek, fileno(file), 18L, SEEK_SET);                                           \
+        if (fgetpos(file, &start) != 0 || fgetpos64(file, &start64) != 0)                          \
+            return -1;                                                                             \
+        fputs("0123", file);                                                                       \
+        long result = (call);                                                                      \
+        fputs("4567", file);                                                                       \
+        return result + fclose(file);                                                              \
+    }
+
+MOVES(fseek, fseek(file, -4, SEEK_CUR))
+MOVES(fseeko, fseeko(file, 10, SEEK_SET))
+MOVES(fseeko64, fseeko64(file, -4, SEEK_END))
+MOVES(fsetpos, fsetpos(file, &start))
+MOVES(fsetpos64, fsetpos64(file, &start64))
+MOVES(rewind, (rewind(file), 0))
+
 /* Reads. */
 static char room[64];
 

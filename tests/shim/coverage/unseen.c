@@ -65,17 +65,16 @@ CALL(mknod, "none") {
 }
 
 /* Wide characters. */
-CALL(fputwc, "opens=1 creates=1 size=0") {
-    return fputwc(L'a', fopen("data", "w"));
-}
+#define WIDE(name, call)                                                                           \
+    CALL(name, "opens=1 creates=1 size=3") {                                                       \
+        FILE *file = fopen("data", "w");                                                           \
+        long result = (call);                                                                      \
+        return fclose(file) ? -1 : result;                                                         \
+    }
 
-CALL(fputws, "opens=1 creates=1 size=0") {
-    return fputws(L"abc", fopen("data", "w")) >= 0;
-}
-
-CALL(fwprintf, "opens=1 creates=1 size=0") {
-    return fwprintf(fopen("data", "w"), L"%d", 123);
-}
+WIDE(fputwc, fputwc(L'a', file) + fputwc(L'b', file) + fputwc(L'c', file))
+WIDE(fputws, fputws(L"abc", file) >= 0)
+WIDE(fwprintf, fwprintf(file, L"%d", 123))
 
 /* Readers of stdio other than fread; a file with a relative name is found when it is used. */
 CALL(fgets, "none") {
