@@ -20,10 +20,7 @@ HERE = Path(__file__).parent / "coverage"
 PLAIN = [*COMPILE, "-O0", "-fno-builtin"]
 CHECKED = [*COMPILE, "-O2", "-D_FORTIFY_SOURCE=2"]
 STATIC = [*PLAIN, "-static", "-Wl,--no-warnings"]
-_CALL = re.compile(
-    r'^(?:CALL|OPENS)\((\w+), "([^"]*)"|^(OPENS|OPENS_THERE|COPIES|MOVES|WIDE)\((\w+),',
-    re.MULTILINE,
-)
+_CALL = re.compile(r'^(?:CALL|OPENS)\((\w+), "([^"]*)"|^([A-Z_]+)\((\w+),', re.MULTILINE)
 _MACRO = re.compile(r'#define (\w+)\(name, call\)[\s\\]*CALL\(name, "([^"]*)"')
 
 
@@ -99,7 +96,7 @@ def calls_of(
     macros = dict(_MACRO.findall(text))
     found = []
     for name, expected, macro, made in _CALL.findall(text):
-        if "name" in (name, made):
+        if macro and macro not in macros:
             continue
         told = macros[macro] if macro else expected
         found.append(

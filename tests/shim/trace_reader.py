@@ -121,10 +121,7 @@ def read_trace(path: Path) -> Trace:
         header.pid,
         ffi.string(header.program).decode(),
         (header.world_rank, header.world_size),
-        {
-            what: getattr(header, f"dropped_{what}")
-            for what in ("files", "writes", "bytes", "events")
-        },
+        {what: getattr(header, f"dropped_{what}") for what in DROPPED},
         list(files.values()),
     )
 
