@@ -71,13 +71,13 @@ IEZ_EXPORT int fcntl64(int fd, int command, ...) {
 }
 
 IEZ_EXPORT void _exit(int status) {
-    iez_trace_end();
+    iez_trace_end(false);
     iez_real._exit(status);
     __builtin_unreachable();
 }
 
 IEZ_EXPORT void _Exit(int status) {
-    iez_trace_end();
+    iez_trace_end(false);
     iez_real._Exit(status);
     __builtin_unreachable();
 }

@@ -202,6 +202,52 @@ IEZ_EXPORT size_t fread_unlocked(void *data, size_t size, size_t count, FILE *st
     return done;
 }
 
+/* Where the stream is now, which libc knows after it has moved. */
+static inline void moved(FILE *stream) {
+    if (!iez_tracing())
+        return;
+    int saved = errno;
+    int fd = fileno(stream);
+    if (iez_known(fd))
+        iez_note_position(fd, ftello(stream));
+    errno = saved;
+}
+
+IEZ_EXPORT int fseek(FILE *stream, long offset, int whence) {
+    int failed = IEZ_LATE(fseek)(stream, offset, whence);
+    moved(stream);
+    return failed;
+}
+
+IEZ_EXPORT int fseeko(FILE *stream, off_t offset, int whence) {
+    int failed = IEZ_LATE(fseeko)(stream, offset, whence);
+    moved(stream);
+    return failed;
+}
+
+IEZ_EXPORT int fseeko64(FILE *stream, off64_t offset, int whence) {
+    int failed = IEZ_LATE(fseeko64)(stream, offset, whence);
+    moved(stream);
+    return failed;
+}
+
+IEZ_EXPORT int fsetpos(FILE *stream, const fpos_t *position) {
+    int failed = IEZ_LATE(fsetpos)(stream, position);
+    moved(stream);
+    return failed;
+}
+
+IEZ_EXPORT int fsetpos64(FILE *stream, const fpos64_t *position) {
+    int failed = IEZ_LATE(fsetpos64)(stream, position);
+    moved(stream);
+    return failed;
+}
+
+IEZ_EXPORT void rewind(FILE *stream) {
+    IEZ_LATE(rewind)(stream);
+    moved(stream);
+}
+
 static inline void flushed(FILE *stream, int failed) {
     if (failed || !stream || !iez_tracing())
         return;

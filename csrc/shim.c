@@ -175,5 +175,5 @@ __attribute__((constructor)) static void iez_constructor(void) {
 }
 
 __attribute__((destructor)) static void iez_destructor(void) {
-    iez_trace_end();
+    iez_trace_end(true);
 }

@@ -66,8 +66,7 @@ void iez_forget(int fd) {
         atomic_store_explicit(&of->file, NULL, memory_order_relaxed);
 }
 
-/* The watched file that is open as `fd`, without finding out; NULL: none. */
-static struct iez_trace_file *known(int fd) {
+struct iez_trace_file *iez_known(int fd) {
     struct iez_descriptor *of = iez_tracing() ? descriptor(fd) : NULL;
     struct iez_trace_file *file = of ? atomic_load_explicit(&of->file, memory_order_acquire) : NULL;
     return file == IEZ_NOT_WATCHED ? NULL : file;
@@ -209,7 +208,7 @@ static void measure(int fd, struct iez_trace_file *file, uint64_t pending_bytes)
 }
 
 void iez_note_close(int fd, uint64_t pending_bytes) {
-    struct iez_trace_file *file = known(fd);
+    struct iez_trace_file *file = iez_known(fd);
     iez_forget(fd); /* before the close: another thread may get the number at once */
     if (!file)
         return;
@@ -222,7 +221,7 @@ void iez_note_close(int fd, uint64_t pending_bytes) {
 }
 
 void iez_note_flush(int fd) {
-    struct iez_trace_file *file = known(fd);
+    struct iez_trace_file *file = iez_known(fd);
     if (file) {
         iez_events_publish();
         iez_publish_counts(file);
@@ -235,14 +234,25 @@ void iez_note_close_range(unsigned first, unsigned last) {
         iez_note_close((int)fd, 0);
 }
 
-void iez_trace_end(void) {
+/* Streams are flushed after the last destructor. */
+static void measure_unflushed(struct iez_trace_file *file) {
+    uint64_t end = iez_write_end(file);
+    if ((file->apis & 1U << IEZ_STDIO) && file->size_bytes != IEZ_SIZE_UNKNOWN &&
+        file->size_bytes < end)
+        file->size_bytes = end;
+}
+
+void iez_trace_end(bool flushes) {
     int saved = errno;
     if (iez_tracing() && atomic_load(&iez_process->header)) {
         int32_t highest = atomic_load(&iez_process->highest);
         for (int fd = 0; fd <= highest; fd++) {
-            struct iez_trace_file *file = known(fd);
-            if (file)
-                measure(fd, file, 0);
+            struct iez_trace_file *file = iez_known(fd);
+            if (!file)
+                continue;
+            measure(fd, file, 0);
+            if (flushes)
+                measure_unflushed(file);
         }
         iez_trace_publish_all();
     }
@@ -277,7 +287,7 @@ void iez_note_write_here(const struct iez_call *call, uint64_t bytes) {
 }
 
 void iez_note_read(int fd, uint64_t bytes, bool moves) {
-    struct iez_trace_file *file = known(fd);
+    struct iez_trace_file *file = iez_known(fd);
     if (moves)
         advance(fd, bytes);
     if (file) {
@@ -287,7 +297,7 @@ void iez_note_read(int fd, uint64_t bytes, bool moves) {
 }
 
 void iez_note_position(int fd, int64_t position) {
-    struct iez_trace_file *file = known(fd);
+    struct iez_trace_file *file = iez_known(fd);
     if (file && !(file->flags & IEZ_FILE_APPEND))
         atomic_store_explicit(&iez_process->descriptors[fd].position, (uint64_t)position,
                               memory_order_relaxed);

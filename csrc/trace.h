@@ -29,8 +29,9 @@ static inline bool iez_tracing(void) {
 
 void iez_trace_start(const struct iez_plan *plan);
 
-/* The process ends: what is open is measured. */
-void iez_trace_end(void);
+/* The process ends: what is open is measured. Where libc still `flushes` its streams, what they
+ * hold counts as written. */
+void iez_trace_end(bool flushes);
 
 /* Finds out what a descriptor is that no hook has seen being opened; NULL: not watched. */
 struct iez_trace_file *iez_trace_identify(int fd);
@@ -85,6 +86,9 @@ static inline void iez_call_read(int fd, ssize_t bytes, bool moves) {
     if (bytes > 0 && iez_traced(fd))
         iez_note_read(fd, (uint64_t)bytes, moves);
 }
+
+/* The watched file that is open as `fd`, without finding out; NULL: none. */
+struct iez_trace_file *iez_known(int fd);
 
 /* The descriptor's position, after lseek. */
 void iez_note_position(int fd, int64_t position);

@@ -82,6 +82,14 @@ static inline struct iez_trace_counts *own_set(struct iez_trace_file *file) {
     return counts;
 }
 
+uint64_t iez_write_end(struct iez_trace_file *file) {
+    uint64_t end = file->counts.write_end;
+    for (struct iez_trace_more *more = atomic_load(more_of(file)); more; more = next_of(more))
+        if (more->counts.write_end > end)
+            end = more->counts.write_end;
+    return end;
+}
+
 static inline unsigned bucket_of(uint64_t bytes) {
     unsigned bucket = 63U - (unsigned)__builtin_clzll(bytes);
     return bucket < IEZ_SIZE_BUCKETS ? bucket : IEZ_SIZE_BUCKETS - 1;

@@ -20,4 +20,7 @@ void iez_count_layer(struct iez_trace_file *file, enum iez_api api, uint64_t byt
 /* Brings this thread's counts to the file, where that is not by itself. */
 void iez_publish_counts(struct iez_trace_file *file);
 
+/* Highest offset written, plus one, over all threads. */
+uint64_t iez_write_end(struct iez_trace_file *file);
+
 #endif

@@ -25,6 +25,7 @@ from differential import (
     remove,
     run_case,
 )
+from trace_reader import record_events
 
 from iez_client.cli import main as iez
 from iez_client.plan.build import empty_plan
@@ -32,11 +33,13 @@ from iez_common.layout import read_wire
 
 OSTS = (3, 1)
 # As a plan sees the same directory: the configurations of the library, each against none.
-CONFIGURATIONS = ("empty", "unplanned", "planned", "bind_now", "refused", "silent", "lustre", "off")
-PLANNED = ("planned", "bind_now", "long")
+CONFIGURATIONS = (
+    "empty", "unplanned", "planned", "events", "bind_now", "refused", "silent", "lustre", "off",
+)  # fmt: skip
+PLANNED = ("planned", "events", "bind_now", "long")
 # Cases that take long are run in the others only by scripts/test --full.
 HEAVY = ("races", "signals", "temporaries-names", "temporaries-threads")
-LIGHT = ("planned", "refused")
+LIGHT = ("planned", "events", "refused")
 LONG = ("long",)
 MANY_ROUNDS = {"CASE_ROUNDS": "900"}
 # Where there is no Lustre after all, F_GETFL shows O_ASYNC for files that cannot be opened a second
@@ -75,6 +78,7 @@ def bench(shim_library: Path) -> Iterator[Bench]:
     build_plan(plans["unplanned"], mock, [])
     for name in (*PLANNED, "off"):
         build_plan(plans[name], mock, rows)
+    record_events(plans["events"])
     build_plan(plans["refused"], mock, rows, 'inject = "EINVAL"\n')
     build_plan(plans["silent"], mock, rows, 'inject = "silent"\n')
     plans["empty"].parent.mkdir()

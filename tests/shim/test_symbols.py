@@ -14,7 +14,7 @@ WEAK = {"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__gmon_star
 
 def hooks() -> set[str]:
     text = re.sub(r"/\*.*?\*/", "", HOOKS.read_text(), flags=re.DOTALL)
-    return set(re.findall(r"^\s*(?:LIBC|LATE|CALLER)_HOOK\((\w+)\)", text, re.MULTILINE))
+    return set(re.findall(r"^\s*(?:LIBC|LATE|CALLER|MADE)_HOOK\((\w+)\)", text, re.MULTILINE))
 
 
 def symbols(library: Path, *options: str) -> list[str]:

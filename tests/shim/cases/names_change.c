@@ -1,0 +1,91 @@
+/* Renaming and removing. */
+#include "say.h"
+
+static int made(const char *name) {
+    int fd = open(name, O_CREAT | O_RDWR, 0644);
+    (void)!write(fd, name, strlen(name));
+    return fd;
+}
+
+CASE(renames, "b c d e moved") {
+    int fd = made("a");
+    INT(rename("a", "b"));
+    INT(write(fd, "more", 4));
+    made("a");
+    INT(renameat(AT_FDCWD, "a", AT_FDCWD, in_here("c")));
+    made("a");
+    INT(renameat2(AT_FDCWD, "a", AT_FDCWD, "d", 1));
+    made("a");
+    INT(renameat2(AT_FDCWD, "a", AT_FDCWD, "d", 1));
+    INT(renameat2(AT_FDCWD, "a", AT_FDCWD, "d", 2));
+    INT(renameat2(AT_FDCWD, "a", AT_FDCWD, "d", 99));
+    INT(rename("a", "b"));
+    INT(rename("./b", ".//e"));
+    INT(rename("none", "b"));
+    INT(rename("e", "none/b"));
+    INT(mkdir("folder", 0755));
+    INT(rename("e", "folder/e"));
+    INT(rename("folder", "moved-folder"));
+    INT(rename("moved-folder/e", "moved"));
+    made("b");
+    made("e");
+}
+
+CASE(removals, "b") {
+    int fd = made("a");
+    INT(unlink("a"));
+    INT(write(fd, "more", 4));
+    made("a");
+    INT(unlinkat(AT_FDCWD, "a", 0));
+    made("a");
+    INT(remove("a"));
+    INT(unlink("a"));
+    INT(mkdir("folder", 0755));
+    INT(unlink("folder"));
+    INT(unlinkat(AT_FDCWD, "folder", AT_REMOVEDIR));
+    INT(mkdir("folder", 0755));
+    INT(remove("folder"));
+    INT(unlinkat(AT_FDCWD, "none", 99));
+    made("b");
+}
+
+CASE(odd_names, "a") {
+    char *nowhere = (char *)hidden((void *)8), *nothing = (char *)hidden(NULL);
+    char *name = malloc(100000);
+    memset(name, 'x', 99999);
+    name[99999] = '\0';
+    made("a");
+    INT(rename(nothing, "b"));
+    INT(rename("a", nothing));
+    INT(rename("a", nowhere));
+    INT(renameat(AT_FDCWD, nowhere, AT_FDCWD, "b"));
+    INT(renameat(-1, "a", AT_FDCWD, "b"));
+    INT(renameat2(AT_FDCWD, "a", -1, "b", 0));
+    INT(rename("", "b"));
+    INT(rename("a", ""));
+    INT(rename("a", name));
+    INT(rename("a", "a"));
+    INT(unlink(nothing));
+    INT(unlink(nowhere));
+    INT(unlink(""));
+    INT(unlink(name));
+    INT(unlinkat(-1, "a", 0));
+    INT(unlinkat(AT_FDCWD, nowhere, 0));
+    INT(remove(nothing));
+    INT(remove(name));
+}
+
+/* Names in a directory that is itself gone. */
+CASE(a_directory_that_is_gone, "") {
+    INT(mkdir("folder", 0755));
+    int folder = open("folder", O_RDONLY | O_DIRECTORY);
+    INT(chdir("folder"));
+    int fd = made("a");
+    INT(unlink("a"));
+    INT(rmdir("../folder"));
+    INT(rename("a", "b"));
+    INT(renameat(folder, "a", folder, "b"));
+    INT(unlink("a"));
+    INT(write(fd, "more", 4));
+    INT(close(fd));
+}
