@@ -1,4 +1,4 @@
-"""Bench: what both suites need: a place to work in, the C programs, and how a result is printed."""
+"""Bench: what the suites need: a place to work in, the C programs, and how a result is printed."""
 
 import contextlib
 import json
@@ -44,11 +44,12 @@ def workspace() -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def compile_program(name: str, directory: Path, *extra: str | Path) -> Path:
+def compile_program(
+    name: str, directory: Path, *extra: str | Path, compiler: str = os.environ.get("CC", "cc")
+) -> Path:
     program = directory / name
-    compiler = os.environ.get("CC", "cc").split()
     source = HERE / f"{name}.c"
-    subprocess.run([*compiler, *C_FLAGS, source, *extra, "-o", program], check=True)
+    subprocess.run([*compiler.split(), *C_FLAGS, source, *extra, "-o", program], check=True)
     return program
 
 

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from iez_common._core import ffi, lib
+
 PATHS = 1_000_000  # KEY_COUNT of keys.h
 RUNS = 10_000
 COMMAND = Path(sys.executable).with_name("iez")
@@ -22,6 +24,18 @@ def write_plan(directory: Path, plan: Path, paths: int = PATHS, runs: int = RUNS
     command = [COMMAND, "plan", "build", "--from", source, "-o", plan, "--mock", directory]
     subprocess.run(command, check=True, stdout=sys.stderr)
     source.unlink()
+
+
+def with_events(plan: Path) -> Path:
+    """A copy of the plan that has each write recorded, not only counted."""
+    image = bytearray(plan.read_bytes())
+    header = ffi.from_buffer("struct iez_plan_header *", image)
+    header.trace_events = 1
+    header.header_checksum = lib.iez_plan_header_hash(header)
+    ffi.release(header)
+    copy = plan.with_name(f"{plan.name}-with-events")
+    copy.write_bytes(image)
+    return copy
 
 
 def write_table(directory: Path, table: Path) -> None:

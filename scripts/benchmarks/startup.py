@@ -5,6 +5,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import plans
@@ -63,19 +64,35 @@ def cpu_s(command: Sequence[str | Path], environ: Mapping[str, str] = os.environ
 def preload(work: Path) -> None:
     """A program that does nothing, started with the library and without."""
     note("starting processes")
-    plan, mock = work / "plan", work / "mock"
-    plans.write_plan(mock, plan, paths=1000, runs=10)
+    plan = work / "plan"
+    plans.write_plan(work / "mock", plan, paths=1000, runs=10)
     spawn = compile_program("spawn", work)
     nothing = compile_program("nothing", work)
     for name, program in (("preload", nothing), ("preload_true", Path("/bin/true"))):
-        command = [spawn, str(SPAWNS), LIBRARY, plan, program]
-        result = subprocess.run(command, check=True, capture_output=True, text=True, preexec_fn=pin)
-        rows = [tuple(map(int, line.split())) for line in result.stdout.splitlines()]
-        wall_ns = statistics.median(loaded - plain for plain, loaded, _, _ in rows)
-        cpu_ns = statistics.median(loaded - plain for _, _, plain, loaded in rows)
-        report(f"startup.{name}_us", wall_ns / 1000, "us")
-        report(f"startup.{name}_cpu_us", cpu_ns / 1000, "us")
-        report(f"startup.{name}_without_us", statistics.median(r[0] for r in rows) / 1000, "us")
+        start = started(spawn, plan, program)
+        report(f"startup.{name}_us", start.added_us, "us")
+        report(f"startup.{name}_cpu_us", start.added_cpu_us, "us")
+        report(f"startup.{name}_without_us", start.without_us, "us")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A program from its start to its end: without the library, and what that adds."""
+
+    without_us: float
+    added_us: float
+    added_cpu_us: float
+
+
+def started(spawn: Path, plan: Path, program: Path) -> Start:
+    command = [spawn, str(SPAWNS), LIBRARY, plan, program]
+    result = subprocess.run(command, check=True, capture_output=True, text=True, preexec_fn=pin)
+    rows = [tuple(map(int, line.split())) for line in result.stdout.splitlines()]
+    return Start(
+        statistics.median(plain for plain, _, _, _ in rows) / 1000,
+        statistics.median(loaded - plain for plain, loaded, _, _ in rows) / 1000,
+        statistics.median(loaded - plain for _, _, plain, loaded in rows) / 1000,
+    )
 
 
 if __name__ == "__main__":

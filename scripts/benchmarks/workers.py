@@ -4,6 +4,7 @@ import os
 import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 PAIRS = 8  # of fresh processes: where their memory lies differs each time, and so does their speed
@@ -12,14 +13,19 @@ PAIRS = 8  # of fresh processes: where their memory lies differs each time, and 
 class Worker:
     """A program that works a batch whenever it is asked to (batch.h)."""
 
-    def __init__(self, command: Sequence[str | Path], environ: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        environ: Mapping[str, str] | None = None,
+        is_pinned: bool = True,
+    ):
         self.process = subprocess.Popen(
             command,
             env={**os.environ, **(environ or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            preexec_fn=pin,
+            preexec_fn=pin if is_pinned else None,
         )
         self.name = str(command[0])
 
@@ -57,14 +63,35 @@ def alternate(one: Worker, other: Worker, rounds: int) -> list[tuple[int, int]]:
     return pairs
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How much longer a program's batches take with an environment than without."""
+
+    ratio: float
+    added_ns: float  # a batch
+
+
+def compare(
+    command: Sequence[str | Path],
+    environ: Mapping[str, str],
+    rounds: int,
+    pairs: int = PAIRS,
+    is_pinned: bool = True,
+) -> Comparison:
+    """The medians over pairs of fresh processes of the medians over rounds."""
+    ratios, added = [], []
+    for _ in range(pairs):
+        with (
+            Worker(command, environ, is_pinned) as changed,
+            Worker(command, None, is_pinned) as plain,
+        ):
+            times = alternate(changed, plain, rounds)
+        ratios.append(statistics.median(one / other for one, other in times))
+        added.append(statistics.median(one - other for one, other in times))
+    return Comparison(statistics.median(ratios), statistics.median(added))
+
+
 def ratio(
     command: Sequence[str | Path], environ: Mapping[str, str], rounds: int, pairs: int = PAIRS
 ) -> float:
-    """How much longer a program's batches take with `environ` than without: the median over pairs
-    of fresh processes of the median over rounds."""
-    medians = []
-    for _ in range(pairs):
-        with Worker(command, environ) as changed, Worker(command) as plain:
-            times = alternate(changed, plain, rounds)
-        medians.append(statistics.median(one / other for one, other in times))
-    return statistics.median(medians)
+    return compare(command, environ, rounds, pairs).ratio
