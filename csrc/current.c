@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #include "process.h"
 #include "shim.h"
 #include "system.h"
+#include "text.h"
 
 #define GENERATIONS_MAX 64 /* in one process; the last one stays */
 
@@ -16,6 +18,7 @@ static struct iez_plan plans[GENERATIONS_MAX];
 static _Atomic int newest;
 static _Atomic uint64_t next_look_ms; /* 0: not set yet */
 static const char *plan_path;
+static _Alignas(IEZ_PAGE_BYTES) char plan_directory[IEZ_PATH_MAX];
 
 static uint64_t now_ms(void) {
     struct timespec now;
@@ -25,11 +28,14 @@ static uint64_t now_ms(void) {
 
 const char *iez_current_start(const char *path) {
     plan_path = path;
+    size_t bytes = (size_t)(iez_last_part(path) - path);
+    if (bytes < sizeof plan_directory)
+        memcpy(plan_directory, path, bytes);
     return iez_plan_map(path, &plans[0]);
 }
 
-const char *iez_current_path(void) {
-    return plan_path;
+const char *iez_current_directory(void) {
+    return plan_directory;
 }
 
 const struct iez_plan *iez_current_first(void) {

@@ -8,8 +8,8 @@
 /* Loads the plan at `path`, which must stay where it is. NULL, or what is wrong with it. */
 const char *iez_current_start(const char *path);
 
-/* Where it lies. */
-const char *iez_current_path(void);
+/* The directory where it lies. */
+const char *iez_current_directory(void);
 
 /* The plan that the process started with. */
 const struct iez_plan *iez_current_first(void);

@@ -30,16 +30,19 @@ static inline int should_note(enum iez_api before, int error) {
     return iez_on() && before != IEZ_MPIIO && error == 0;
 }
 
-/* A name may begin with the kind of file system: "ufs:/path". Fortran's is padded with blanks. */
+/* Fortran's name is padded with blanks. A name may begin with the kind of file system: "ufs:/path".
+ */
 static struct iez_trace_file *file_named(const char *name, size_t bytes) {
+    while (bytes > 0 && name[bytes - 1] == ' ')
+        bytes--;
     const char *colon = memchr(name, ':', bytes), *slash = memchr(name, '/', bytes);
-    if (colon && (!slash || colon < slash)) {
+    struct iez_trace_file *file = iez_trace_named(name, bytes, false);
+    if (!file && colon && (!slash || colon < slash)) {
         bytes -= (size_t)(colon + 1 - name);
         name = colon + 1;
     }
-    while (bytes > 0 && name[bytes - 1] == ' ')
-        bytes--;
-    struct iez_trace_file *file = bytes ? iez_trace_named(name, bytes, true) : NULL;
+    if (!file)
+        file = iez_trace_named(name, bytes, true);
     if (file)
         iez_file_api(file, IEZ_MPIIO);
     return file;
@@ -56,8 +59,8 @@ static void note_communicator(struct iez_trace_file *file, int rank, int size) {
 
 static void note(uintptr_t real, uintptr_t comm, struct iez_trace_file *file) {
     int rank = -1, size = 0;
-    ask_function ask_rank = (ask_function)iez_caller_sibling("MPI_Comm_rank", real);
-    ask_function ask_size = (ask_function)iez_caller_sibling("MPI_Comm_size", real);
+    ask_function ask_rank = (ask_function)iez_caller_sibling("PMPI_Comm_rank", real);
+    ask_function ask_size = (ask_function)iez_caller_sibling("PMPI_Comm_size", real);
     if (ask_rank && ask_size && ask_rank(comm, &rank) == 0 && ask_size(comm, &size) == 0)
         note_communicator(file, rank, size);
 }
@@ -92,7 +95,7 @@ IEZ_EXPORT int MPI_File_close(uintptr_t *handle) {
     errno = before_errno;
     if (!real)
         return FAILED;
-    if (iez_tracing())
+    if (handle && iez_tracing())
         iez_mpi_file_closed(*handle);
     enum iez_api before = iez_on() ? iez_context_enter(IEZ_MPIIO) : iez_context_api;
     int error = ((close_function)real)(handle);
@@ -154,7 +157,10 @@ static void fortran_open(const struct fortran *names, const void *caller, TAKES)
     iez_context_leave(before);
     if (should_note(before, *error)) {
         int after_errno = errno;
-        fortran_note(names, real, comm, file_named((const char *)name, name_length));
+        /* The length may be an int, whose other half is anything. */
+        size_t bytes = (uint32_t)name_length;
+        bool is_name = name && bytes < IEZ_PATH_MAX;
+        fortran_note(names, real, comm, is_name ? file_named((const char *)name, bytes) : NULL);
         errno = after_errno;
     }
 }

@@ -26,7 +26,7 @@ static void note(word real, word handle, int64_t count, word type) {
     type_size_function type_size = NULL;
     int saved = errno, bytes = 0;
     if (file && count > 0)
-        type_size = (type_size_function)iez_caller_sibling("MPI_Type_size", real);
+        type_size = (type_size_function)iez_caller_sibling("PMPI_Type_size", real);
     if (type_size && type_size(type, &bytes) == 0 && bytes > 0)
         iez_note_layer(file, IEZ_MPIIO, (uint64_t)count * (uint64_t)bytes);
     errno = saved;

@@ -96,7 +96,7 @@ static FILE *create_stream(fopen_function *real, const char *path, const char *m
         iez_note_unplaced(&order, IEZ_MISSED);
     if (stream && decision != IEZ_PASS)
         iez_note_created(fileno(stream), &order, flags, was_placed, created);
-    else if (stream && order.is_outermost)
+    else if (stream && order.is_outermost && iez_tracing())
         iez_note_plain_open(fileno(stream), path, flags);
     iez_done(&order);
     return stream;
@@ -181,7 +181,7 @@ static FILE *recreate_stream(freopen_function *real, const char *path, const cha
         iez_note_unplaced(&order, IEZ_MISSED);
     if (result && decision != IEZ_PASS)
         iez_note_created(fileno(result), &order, flags, created, created);
-    else if (result && order.is_outermost)
+    else if (result && order.is_outermost && iez_tracing())
         iez_note_plain_open(fileno(result), path, flags);
     iez_done(&order);
     return result;

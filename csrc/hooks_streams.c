@@ -30,6 +30,8 @@ static inline struct iez_call begin(FILE *stream) {
 #undef fputc_unlocked
 
 IEZ_EXPORT size_t fwrite(const void *data, size_t size, size_t count, FILE *stream) {
+    if (size == 0 || count == 0) /* then the stream may even be NULL */
+        return IEZ_LATE(fwrite)(data, size, count, stream);
     struct iez_call call = begin(stream);
     size_t done = IEZ_LATE(fwrite)(data, size, count, stream);
     iez_call_wrote(&call, (ssize_t)(done * size));
@@ -37,6 +39,8 @@ IEZ_EXPORT size_t fwrite(const void *data, size_t size, size_t count, FILE *stre
 }
 
 IEZ_EXPORT size_t fwrite_unlocked(const void *data, size_t size, size_t count, FILE *stream) {
+    if (size == 0 || count == 0)
+        return IEZ_LATE(fwrite_unlocked)(data, size, count, stream);
     struct iez_call call = begin(stream);
     size_t done = IEZ_LATE(fwrite_unlocked)(data, size, count, stream);
     iez_call_wrote(&call, (ssize_t)(done * size));
@@ -95,21 +99,26 @@ IEZ_EXPORT int putw(int word, FILE *stream) {
     return result;
 }
 
-IEZ_EXPORT int vfprintf(FILE *restrict stream, const char *restrict format, va_list arguments) {
+/* Our own functions, not the exported ones: those may be another library's. */
+static int put_formatted(FILE *stream, const char *format, va_list arguments) {
     struct iez_call call = begin(stream);
     int done = IEZ_LATE(vfprintf)(stream, format, arguments);
     iez_call_wrote(&call, done);
     return done;
 }
 
+IEZ_EXPORT int vfprintf(FILE *restrict stream, const char *restrict format, va_list arguments) {
+    return put_formatted(stream, format, arguments);
+}
+
 IEZ_EXPORT int vprintf(const char *restrict format, va_list arguments) {
-    return vfprintf(stdout, format, arguments);
+    return put_formatted(stdout, format, arguments);
 }
 
 IEZ_EXPORT int fprintf(FILE *restrict stream, const char *restrict format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int done = vfprintf(stream, format, arguments);
+    int done = put_formatted(stream, format, arguments);
     va_end(arguments);
     return done;
 }
@@ -117,42 +126,50 @@ IEZ_EXPORT int fprintf(FILE *restrict stream, const char *restrict format, ...) 
 IEZ_EXPORT int printf(const char *restrict format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int done = vfprintf(stdout, format, arguments);
+    int done = put_formatted(stdout, format, arguments);
     va_end(arguments);
     return done;
 }
 
-IEZ_EXPORT int vdprintf(int fd, const char *restrict format, va_list arguments) {
+static int put_formatted_to(int fd, const char *format, va_list arguments) {
     struct iez_call call = iez_call_begin(fd, IEZ_STDIO);
     int done = IEZ_LATE(vdprintf)(fd, format, arguments);
     iez_call_wrote(&call, done);
     return done;
 }
 
+IEZ_EXPORT int vdprintf(int fd, const char *restrict format, va_list arguments) {
+    return put_formatted_to(fd, format, arguments);
+}
+
 IEZ_EXPORT int dprintf(int fd, const char *restrict format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int done = vdprintf(fd, format, arguments);
+    int done = put_formatted_to(fd, format, arguments);
     va_end(arguments);
     return done;
 }
 
 /* The same for checked builds. */
-IEZ_EXPORT int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments) {
+static int put_checked(FILE *stream, int flag, const char *format, va_list arguments) {
     struct iez_call call = begin(stream);
     int done = IEZ_LATE(__vfprintf_chk)(stream, flag, format, arguments);
     iez_call_wrote(&call, done);
     return done;
 }
 
+IEZ_EXPORT int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list arguments) {
+    return put_checked(stream, flag, format, arguments);
+}
+
 IEZ_EXPORT int __vprintf_chk(int flag, const char *format, va_list arguments) {
-    return __vfprintf_chk(stdout, flag, format, arguments);
+    return put_checked(stdout, flag, format, arguments);
 }
 
 IEZ_EXPORT int __fprintf_chk(FILE *stream, int flag, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int done = __vfprintf_chk(stream, flag, format, arguments);
+    int done = put_checked(stream, flag, format, arguments);
     va_end(arguments);
     return done;
 }
@@ -160,22 +177,26 @@ IEZ_EXPORT int __fprintf_chk(FILE *stream, int flag, const char *format, ...) {
 IEZ_EXPORT int __printf_chk(int flag, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int done = __vfprintf_chk(stdout, flag, format, arguments);
+    int done = put_checked(stdout, flag, format, arguments);
     va_end(arguments);
     return done;
 }
 
-IEZ_EXPORT int __vdprintf_chk(int fd, int flag, const char *format, va_list arguments) {
+static int put_checked_to(int fd, int flag, const char *format, va_list arguments) {
     struct iez_call call = iez_call_begin(fd, IEZ_STDIO);
     int done = IEZ_LATE(__vdprintf_chk)(fd, flag, format, arguments);
     iez_call_wrote(&call, done);
     return done;
 }
 
+IEZ_EXPORT int __vdprintf_chk(int fd, int flag, const char *format, va_list arguments) {
+    return put_checked_to(fd, flag, format, arguments);
+}
+
 IEZ_EXPORT int __dprintf_chk(int fd, int flag, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int done = __vdprintf_chk(fd, flag, format, arguments);
+    int done = put_checked_to(fd, flag, format, arguments);
     va_end(arguments);
     return done;
 }

@@ -156,7 +156,9 @@ static bool may_have(const struct symbol_table *table, uint32_t hash) {
     return word >> (hash % bits) & word >> ((hash >> table->filter_shift) % bits) & 1;
 }
 
-/* The default version of a function; 0: not here, or not told without running code. */
+#define UNSURE 1 /* found, but only dlsym can tell what it is */
+
+/* The default version of a function; 0: not here. */
 static uintptr_t function_in(const struct symbol_table *table, const char *name, uint32_t hash) {
     uint32_t at = table->buckets[hash % table->bucket_count];
     if (at < table->first)
@@ -166,9 +168,9 @@ static uintptr_t function_in(const struct symbol_table *table, const char *name,
         const ElfW(Sym) *symbol = &table->symbols[at];
         bool is_hidden = table->versions && (table->versions[at] & 0x8000);
         if ((link | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
-            !is_hidden && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-            strcmp(table->names + symbol->st_name, name) == 0)
-            return table->base + symbol->st_value;
+            !is_hidden && strcmp(table->names + symbol->st_name, name) == 0)
+            return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC ? table->base + symbol->st_value
+                                                              : UNSURE;
         if (link & 1)
             return 0;
     }
@@ -192,12 +194,13 @@ static int find_in(struct dl_phdr_info *info, size_t size, void *data) {
         return 0;
     }
     struct iez_object object = {.base = info->dlpi_addr, .dynamic = dynamic_of(info)};
-    if (!object.dynamic || !open_table(&object, &table))
+    if (!object.dynamic)
         return 0;
+    bool can_tell = open_table(&object, &table);
     for (size_t i = 0; i < find->count; i++) {
-        if (find->found[i] || !may_have(&table, find->hashes[i]))
+        if (find->found[i] || (can_tell && !may_have(&table, find->hashes[i])))
             continue;
-        find->found[i] = function_in(&table, find->names[i], find->hashes[i]);
+        find->found[i] = can_tell ? function_in(&table, find->names[i], find->hashes[i]) : UNSURE;
         find->left -= find->found[i] != 0;
     }
     return find->left == 0;
@@ -210,4 +213,7 @@ void iez_objects_find_after(uintptr_t address, const char *const *names, uintptr
     for (size_t i = 0; i < count; i++)
         hashes[i] = gnu_hash(names[i]);
     dl_iterate_phdr(find_in, &find);
+    for (size_t i = 0; i < count; i++)
+        if (found[i] == UNSURE)
+            found[i] = 0;
 }

@@ -29,10 +29,10 @@ const char *iez_object_bound(const struct iez_object *object, const char *prefix
                              bool (*allowed)(uintptr_t), uintptr_t *target);
 
 /* The first definition of each name in the objects that come after the one `address` lies in, as
- * dlsym(RTLD_NEXT) from there would find it, into `found`; what is not found stays as it was. Does
- * not allocate. Objects without a GNU hash table, and names that are chosen at run time, are
- * passed over. */
-#define IEZ_SYMBOLS_MAX 64
+ * dlsym(RTLD_NEXT) from there would find it, into `found`, all zero before; what is not found, or
+ * cannot be told (an object without a GNU hash table before it, a function chosen at run time),
+ * stays 0. Does not allocate. */
+#define IEZ_SYMBOLS_MAX 144
 void iez_objects_find_after(uintptr_t address, const char *const *names, uintptr_t *found,
                             size_t count);
 

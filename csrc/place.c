@@ -54,6 +54,8 @@ static bool has_planned_layout(const struct iez_order *order) {
 
 void iez_note_created(int fd, const struct iez_order *order, int flags, bool was_placed,
                       bool created) {
+    if (!iez_tracing())
+        return;
     struct iez_opened opened = {.file = order->file,
                                 .layout = has_planned_layout(order) ? order->found.layout : NULL,
                                 .flags = flags,
@@ -100,7 +102,7 @@ enum iez_decision iez_decide(int dirfd, const char *path, struct iez_order *orde
     if (lookup) {
         decision = look_up(dirfd, path, (size_t)bytes, lookup, order);
         /* Before the create: nothing may be held across it, where the thread may be cancelled. */
-        if (decision != IEZ_PASS)
+        if (decision != IEZ_PASS && iez_tracing())
             order->file = iez_file_of(&order->found);
         iez_lookup_give(lookup);
     } else if (bytes > 0) {
@@ -349,7 +351,7 @@ int iez_open(const struct iez_create *create) {
         note(&order, IEZ_MISSED);
     if (decision != IEZ_PASS && fd >= 0)
         iez_note_created(fd, &order, create->flags, was_placed, created);
-    else if (fd >= 0 && order.is_outermost)
+    else if (fd >= 0 && order.is_outermost && iez_tracing())
         iez_note_plain_open(fd, create->path, create->flags);
     iez_done(&order);
     return fd;

@@ -1,10 +1,16 @@
 #include "process.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#define LOOKUPS        32
+#include "trace.h"
+
+#define LOOKUPS        64
 #define REQUESTS       64
+#define WAITS          200
 #define LARGE_REQUESTS 4
 #define REQUEST_BYTES  4096 /* for a list of 146 OSTs, as place.c reckons */
 
@@ -12,22 +18,25 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* The linker sorts by alignment: whole pages for what few processes touch leave the small variables,
- * which all do, close together. */
+/* The linker sorts by alignment: whole pages for what few processes touch leave the small
+ * variables, which all do, close together. */
 static _Alignas(IEZ_PAGE_BYTES) struct iez_lookup lookups[LOOKUPS];
 static _Alignas(IEZ_PAGE_BYTES) unsigned char requests[REQUESTS][2][REQUEST_BYTES];
 static _Alignas(IEZ_PAGE_BYTES) unsigned char large_requests[LARGE_REQUESTS][2][IEZ_WIRE_MAX];
 
 struct iez_process iez_process_memory;
 
-/* Where the kernel cannot do it (before 4.14, or with larger pages) a child counts into its
- * parent's file. */
+/* Where the kernel cannot do it (before 4.14) a child counts its outcomes into its parent's file,
+ * and nothing is traced: the two would mix their files up. */
 void iez_process_start(void) {
     static _Atomic bool is_started;
-    if (!atomic_load_explicit(&is_started, memory_order_relaxed)) {
-        atomic_store(&is_started, true);
-        madvise(iez_process, sizeof *iez_process, MADV_WIPEONFORK);
-    }
+    if (atomic_load_explicit(&is_started, memory_order_relaxed))
+        return;
+    int saved = errno;
+    atomic_store(&is_started, true);
+    if (madvise(iez_process, sizeof *iez_process, MADV_WIPEONFORK) != 0)
+        atomic_store(&iez_is_tracing, false);
+    errno = saved;
 }
 
 /* A bit that was free, now taken; -1: none. */
@@ -45,9 +54,35 @@ static void give(_Atomic uint64_t *used, ptrdiff_t number) {
     atomic_fetch_and(used, ~(1ULL << number));
 }
 
-struct iez_lookup *iez_lookup_take(void) {
+/* Who holds a look-up: the thread, by the address of a variable of its own, and where its stack
+ * was.
+ */
+static struct {
+    const void *thread;
+    uintptr_t frame;
+} holders[LOOKUPS];
+static __thread char own_mark __attribute__((tls_model("initial-exec")));
+
+/* Those that this thread took from here or below on its stack, where nothing else is any more. */
+static void free_abandoned(uintptr_t frame) {
+    for (int i = 0; i < LOOKUPS; i++)
+        if (holders[i].thread == &own_mark && holders[i].frame <= frame)
+            give(&iez_process->lookups_used, i);
+}
+
+struct iez_lookup *iez_lookup_take_at(uintptr_t frame) {
     int number = take(&iez_process->lookups_used, LOOKUPS);
-    return number < 0 ? NULL : &lookups[number];
+    /* Others need theirs for microseconds, but for the first, who also makes the trace file. */
+    for (int tries = 0; number < 0 && tries < WAITS; tries++) {
+        free_abandoned(frame);
+        syscall(SYS_sched_yield);
+        number = take(&iez_process->lookups_used, LOOKUPS);
+    }
+    if (number < 0)
+        return NULL;
+    holders[number].frame = frame;
+    holders[number].thread = &own_mark;
+    return &lookups[number];
 }
 
 void iez_lookup_give(struct iez_lookup *lookup) {

@@ -10,7 +10,11 @@
 #include "plan.h"
 #include "trace_format.h"
 
+#if defined(__x86_64__)
 #define IEZ_PAGE_BYTES 4096
+#else
+#define IEZ_PAGE_BYTES 65536 /* the largest that a kernel may have */
+#endif
 
 /* A part of the trace file. Blocks are made in `memory`, which is `mapped`, the file itself, unless
  * a store to that might kill: see trace_file.c. */
@@ -40,11 +44,12 @@ struct iez_mpi_file {
 
 /* Pages of its own: the kernel wipes whole ones. */
 struct iez_process {
-    _Alignas(IEZ_PAGE_BYTES) struct iez_trace_header own;               /* counts while there is no file */
+    _Alignas(IEZ_PAGE_BYTES) struct iez_trace_header own; /* counts while there is no file */
     _Atomic(struct iez_trace_header *) header; /* of the trace file; NULL until it is made */
     _Atomic bool is_careful;                   /* chunks have memory of their own */
     _Atomic uint32_t file_failures;            /* at making it */
     _Atomic uint32_t growth_failures;
+    _Atomic uint32_t growing;          /* a thread is at it */
     _Atomic(struct iez_chunk *) chunk; /* the one in use; NULL: the first */
     _Atomic uint32_t chunk_count;
     _Atomic uint64_t file_bytes;
@@ -67,7 +72,8 @@ struct iez_process {
 extern struct iez_process iez_process_memory;
 static struct iez_process *const iez_process = &iez_process_memory;
 
-/* Before its first use: most processes touch nothing that is watched, and need not pay for it. */
+/* Before its first use: most processes touch nothing that is watched, and need not pay for it.
+ * Keeps errno. */
 void iez_process_start(void);
 
 /* Memory that is too large for a signal handler's stack; malloc may be what was interrupted. */
@@ -82,8 +88,10 @@ struct iez_request {
     uint64_t room;       /* of each */
 };
 
-/* A free one, or NULL: then the create goes unplaced. A look-up makes no call that blocks. */
-struct iez_lookup *iez_lookup_take(void);
+/* A free one, or NULL: then the create goes unplaced. A look-up makes no call that blocks. What a
+ * thread has left behind by a jump out of a signal handler is free again once there is need. */
+struct iez_lookup *iez_lookup_take_at(uintptr_t frame);
+#define iez_lookup_take() iez_lookup_take_at((uintptr_t)__builtin_frame_address(0))
 void iez_lookup_give(struct iez_lookup *lookup);
 
 /* For a layout of at most `bytes` bytes; false where none is free. Held across a request to the

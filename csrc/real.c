@@ -171,6 +171,14 @@ struct hook {
  * dlsym answers with our own function. */
 static void resolve_slowly(const struct hook *hook) {
     const char *next = dlsym(RTLD_NEXT, hook->name);
+    size_t bytes = strlen(hook->name);
+    char name[32];
+    /* Newer musl has the names with 64 for the linker alone. */
+    if (!next && bytes < sizeof name && strcmp(hook->name + bytes - 2, "64") == 0) {
+        memcpy(name, hook->name, bytes - 2);
+        name[bytes - 2] = '\0';
+        next = dlsym(RTLD_NEXT, name);
+    }
     if (!next)
         dlerror(); /* the program must not find our error */
     else if (next < __ehdr_start || next >= _end)
@@ -193,23 +201,11 @@ static void resolve(const struct hook *hooks, size_t count) {
     errno = saved;
 }
 
-void iez_real_resolve_late(void) {
-#define LIBC_HOOK(name)
+void iez_real_resolve(void) {
+#define LIBC_HOOK(name) {#name, &iez_real.name},
 #define LATE_HOOK(name) {#name, &iez_real.name},
 #define CALLER_HOOK(name)
 #define MADE_HOOK(name)
-    static const struct hook hooks[] = {
-#include "hooks.def"
-    };
-#undef LIBC_HOOK
-#undef LATE_HOOK
-    resolve(hooks, sizeof hooks / sizeof *hooks);
-    _Static_assert(sizeof hooks / sizeof *hooks <= IEZ_SYMBOLS_MAX, "room for the late hooks");
-}
-
-void iez_real_resolve(void) {
-#define LIBC_HOOK(name) {#name, &iez_real.name},
-#define LATE_HOOK(name)
     static const struct hook hooks[] = {
 #include "hooks.def"
     };

@@ -50,11 +50,10 @@ struct iez_real {
  * libc at hand lacks. */
 extern struct iez_real iez_real;
 
-/* Resolves what must not wait for the first call, and the rest. */
+/* Resolves all: at the start, because a child of fork could wait for ever for the linker's lock. */
 void iez_real_resolve(void);
-void iez_real_resolve_late(void);
 
-/* A LATE one. */
-#define IEZ_LATE(name) (iez_real.name ? iez_real.name : (iez_real_resolve_late(), iez_real.name))
+/* A LATE one: NULL until then. */
+#define IEZ_LATE(name) (iez_real.name ? iez_real.name : (iez_real_resolve(), iez_real.name))
 
 #endif

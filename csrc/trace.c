@@ -17,6 +17,7 @@
 #include "trace_file.h"
 #include "trace_files.h"
 
+#define APPENDS (1ULL << 63) /* in a position: the descriptor writes at the end, seeks or not */
 #define DELETED " (deleted)" /* what the kernel adds to the name of a file without one */
 
 _Atomic bool iez_is_tracing;
@@ -96,7 +97,7 @@ static long name_of(int fd, struct iez_lookup *lookup, bool *is_deleted) {
     return bytes;
 }
 
-static struct iez_trace_file *identify(int fd, struct iez_lookup *lookup) {
+static struct iez_trace_file *identify(int fd, struct iez_lookup *lookup, uint64_t *position) {
     struct iez_found found = {0};
     bool is_deleted;
     long bytes = name_of(fd, lookup, &is_deleted);
@@ -113,6 +114,8 @@ static struct iez_trace_file *identify(int fd, struct iez_lookup *lookup) {
         return IEZ_NOT_WATCHED;
     iez_file_flag(file, flags_of_open((int)flags) | (file->opens ? 0 : IEZ_FILE_FOUND) |
                             (is_deleted ? IEZ_FILE_UNLINKED : 0));
+    if (!(flags & O_APPEND))
+        *position = (uint64_t)syscall(SYS_lseek, fd, 0L, SEEK_CUR);
     return file;
 }
 
@@ -121,11 +124,9 @@ struct iez_trace_file *iez_trace_identify(int fd) {
     struct iez_lookup *lookup = iez_lookup_take();
     struct iez_trace_file *file = NULL;
     if (lookup) {
-        file = identify(fd, lookup);
-        iez_lookup_give(lookup);
         uint64_t position = IEZ_SIZE_UNKNOWN;
-        if (file != IEZ_NOT_WATCHED && !(file->flags & IEZ_FILE_APPEND))
-            position = (uint64_t)syscall(SYS_lseek, fd, 0L, SEEK_CUR);
+        file = identify(fd, lookup, &position);
+        iez_lookup_give(lookup);
         attach(fd, file, position);
     }
     errno = saved;
@@ -163,8 +164,10 @@ void iez_note_open(int fd, const struct iez_opened *opened) {
     if (opened->outcome)
         file->outcome = (uint8_t)opened->outcome;
     bool starts_empty = opened->created == IEZ_CREATED_YES || (opened->flags & O_TRUNC);
-    bool is_known = starts_empty || !(opened->flags & O_APPEND);
-    attach(fd, file, is_known ? 0 : IEZ_SIZE_UNKNOWN);
+    uint64_t position = 0;
+    if (opened->flags & O_APPEND)
+        position = starts_empty ? APPENDS : IEZ_SIZE_UNKNOWN;
+    attach(fd, file, position);
     iez_trace_publish(file, sizeof *file);
     errno = saved;
 }
@@ -193,27 +196,45 @@ void iez_note_plain_open(int fd, const char *path, int flags) {
 
 /* What this node knows of the file, without asking a server. Who may have created it learns so
  * whether it did: a file that is older than its first open here was there before. */
-static void measure(int fd, struct iez_trace_file *file, uint64_t pending_bytes) {
+static void measure(int fd, struct iez_trace_file *file) {
     struct iez_measure found;
     const uint32_t needed = IEZ_FILE_CREATED | IEZ_FILE_WRITE;
     if ((file->flags & needed) != needed || iez_sys_measure(fd, &found) != 0)
         return;
     file->device = found.device;
     file->inode = found.inode;
-    file->size_bytes = found.size_bytes + pending_bytes;
+    file->size_bytes = found.size_bytes;
     if ((file->flags & IEZ_FILE_PERHAPS) && found.born_ns) {
-        uint32_t gone = IEZ_FILE_PERHAPS | (found.born_ns < file->opened_ns ? IEZ_FILE_CREATED : 0);
+        bool was_there = found.born_ns < file->opened_ns;
+        uint32_t gone = IEZ_FILE_PERHAPS | (was_there ? IEZ_FILE_CREATED : 0);
         __atomic_fetch_and(&file->flags, ~gone, __ATOMIC_RELAXED);
+        if (was_there)
+            file->creates = 0;
     }
+}
+
+static void raise_size(struct iez_trace_file *file, uint64_t bytes) {
+    if (file->size_bytes != IEZ_SIZE_UNKNOWN && file->size_bytes < bytes)
+        file->size_bytes = bytes;
+}
+
+/* What a stream still holds counts as written: at the end, or where the descriptor is. */
+static void measure_pending(int fd, struct iez_trace_file *file, uint64_t pending_bytes,
+                            bool appends) {
+    long at = appends ? -1 : syscall(SYS_lseek, fd, 0L, SEEK_CUR);
+    raise_size(file, (at < 0 ? file->size_bytes : (uint64_t)at) + pending_bytes);
 }
 
 void iez_note_close(int fd, uint64_t pending_bytes) {
     struct iez_trace_file *file = iez_known(fd);
+    bool appends = file && (atomic_load(&descriptor(fd)->position) & APPENDS);
     iez_forget(fd); /* before the close: another thread may get the number at once */
     if (!file)
         return;
     int saved = errno;
-    measure(fd, file, pending_bytes);
+    measure(fd, file);
+    if (pending_bytes)
+        measure_pending(fd, file, pending_bytes, appends);
     iez_events_publish();
     iez_publish_counts(file);
     iez_trace_publish(file, sizeof *file);
@@ -234,14 +255,6 @@ void iez_note_close_range(unsigned first, unsigned last) {
         iez_note_close((int)fd, 0);
 }
 
-/* Streams are flushed after the last destructor. */
-static void measure_unflushed(struct iez_trace_file *file) {
-    uint64_t end = iez_write_end(file);
-    if ((file->apis & 1U << IEZ_STDIO) && file->size_bytes != IEZ_SIZE_UNKNOWN &&
-        file->size_bytes < end)
-        file->size_bytes = end;
-}
-
 void iez_trace_end(bool flushes) {
     int saved = errno;
     if (iez_tracing() && atomic_load(&iez_process->header)) {
@@ -250,9 +263,9 @@ void iez_trace_end(bool flushes) {
             struct iez_trace_file *file = iez_known(fd);
             if (!file)
                 continue;
-            measure(fd, file, 0);
-            if (flushes)
-                measure_unflushed(file);
+            measure(fd, file);
+            if (flushes && (file->apis & 1U << IEZ_STDIO))
+                raise_size(file, iez_write_end(file)); /* streams are flushed after this */
         }
         iez_trace_publish_all();
     }
@@ -279,7 +292,7 @@ static uint64_t advance(int fd, uint64_t bytes) {
     struct iez_descriptor *of = descriptor(fd);
     if (!of || atomic_load_explicit(&of->position, memory_order_relaxed) == IEZ_SIZE_UNKNOWN)
         return IEZ_SIZE_UNKNOWN;
-    return atomic_fetch_add_explicit(&of->position, bytes, memory_order_relaxed);
+    return atomic_fetch_add_explicit(&of->position, bytes, memory_order_relaxed) & ~APPENDS;
 }
 
 void iez_note_write_here(const struct iez_call *call, uint64_t bytes) {
@@ -297,10 +310,11 @@ void iez_note_read(int fd, uint64_t bytes, bool moves) {
 }
 
 void iez_note_position(int fd, int64_t position) {
-    struct iez_trace_file *file = iez_known(fd);
-    if (file && !(file->flags & IEZ_FILE_APPEND))
-        atomic_store_explicit(&iez_process->descriptors[fd].position, (uint64_t)position,
-                              memory_order_relaxed);
+    if (!iez_known(fd))
+        return;
+    _Atomic uint64_t *now = &iez_process->descriptors[fd].position;
+    if (!(atomic_load_explicit(now, memory_order_relaxed) & APPENDS))
+        atomic_store_explicit(now, (uint64_t)position, memory_order_relaxed);
 }
 
 void iez_note_layer(struct iez_trace_file *file, enum iez_api api, uint64_t bytes) {

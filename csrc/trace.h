@@ -82,13 +82,17 @@ static inline void iez_call_wrote(const struct iez_call *call, ssize_t bytes) {
 /* Bytes read; `moves` the descriptor's position. */
 void iez_note_read(int fd, uint64_t bytes, bool moves);
 
-static inline void iez_call_read(int fd, ssize_t bytes, bool moves) {
-    if (bytes > 0 && iez_traced(fd))
-        iez_note_read(fd, (uint64_t)bytes, moves);
-}
-
 /* The watched file that is open as `fd`, without finding out; NULL: none. */
 struct iez_trace_file *iez_known(int fd);
+
+/* A position that is found out now has moved already. */
+static inline void iez_call_read(int fd, ssize_t bytes, bool moves) {
+    if (bytes <= 0 || !iez_tracing())
+        return;
+    bool was_known = iez_known(fd);
+    if (iez_traced(fd))
+        iez_note_read(fd, (uint64_t)bytes, moves && was_known);
+}
 
 /* The descriptor's position, after lseek. */
 void iez_note_position(int fd, int64_t position);

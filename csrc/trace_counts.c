@@ -7,9 +7,11 @@
 #include "rare.h"
 #include "trace_file.h"
 
-#define SHARED     1 /* owner of the set that several may add to, atomically */
-#define CACHED     8
-#define PUBLISH_NS 100000000U /* how often at most, where it takes a system call */
+#define SHARED 1 /* owner of the set that several may add to, atomically */
+#define CACHED 8
+/* Where it takes a system call: this often at most, but for writes that take longer anyway. */
+#define PUBLISH_NS    10000000U
+#define PUBLISH_BYTES 65536U
 
 /* first, last and the sums of a set are written by its owner alone. A signal handler that runs in
  * the middle of that adds to the shared set instead. */
@@ -177,6 +179,8 @@ static inline void count_own(struct iez_trace_counts *counts, const struct iez_a
         counts->write_end = by->end;
     if (by->now_ns != counts->last_write_ns)
         count_time(counts, by->now_ns);
+    if (by->bytes >= PUBLISH_BYTES)
+        iez_trace_publish(counts, sizeof *counts);
 }
 
 void iez_count_write(struct iez_trace_file *file, const struct iez_addition *by) {
@@ -221,10 +225,9 @@ void iez_count_layer(struct iez_trace_file *file, enum iez_api api, uint64_t byt
 }
 
 void iez_publish_counts(struct iez_trace_file *file) {
-    if (!atomic_load_explicit(&iez_process->is_careful, memory_order_relaxed) || !enter())
+    if (!atomic_load_explicit(&iez_process->is_careful, memory_order_relaxed))
         return;
-    struct iez_trace_counts *counts = own_set(file);
-    if (counts)
-        iez_trace_publish_slowly(counts, sizeof *counts);
-    leave();
+    iez_trace_publish_slowly(&file->counts, sizeof file->counts);
+    for (struct iez_trace_more *more = atomic_load(more_of(file)); more; more = next_of(more))
+        iez_trace_publish_slowly(&more->counts, sizeof more->counts);
 }

@@ -17,7 +17,7 @@ void iez_count_write(struct iez_trace_file *file, const struct iez_addition *add
 void iez_count_read(struct iez_trace_file *file, uint64_t bytes);
 void iez_count_layer(struct iez_trace_file *file, enum iez_api api, uint64_t bytes);
 
-/* Brings this thread's counts to the file, where that is not by itself. */
+/* Brings all counts of the file to its trace, where they are not there by themselves. */
 void iez_publish_counts(struct iez_trace_file *file);
 
 /* Highest offset written, plus one, over all threads. */

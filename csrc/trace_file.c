@@ -20,6 +20,7 @@
 #include "text.h"
 #include "trace.h"
 
+#define WAITS          1000  /* for another thread, each time letting others run */
 #define FAILURES_MAX   8     /* descriptors or space may be short now and free later */
 #define FIRST_BYTES    8192U /* of the file; each step doubles it */
 #define STEP_BYTES_MAX (1U << 20)
@@ -127,37 +128,39 @@ static void fill(struct iez_trace_header *header, const struct iez_plan *plan) {
     __atomic_store_n(&header->magic, IEZ_TRACE_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* The directory of the traces, with a slash at its end. */
-static char *append_directory(char *at, const char *end, const struct iez_plan *plan) {
-    const struct iez_section *section = &plan->header->trace_dir;
-    const char *directory = (const char *)plan->base + section->offset;
-    if (section->count > 1 && directory[section->count - 1] == '\0')
-        return iez_append(iez_append(at, end, directory, section->count), end, "/", 1);
-    const char *path = iez_current_path();
-    return iez_append(at, end, path, (size_t)(iez_last_part(path) - path));
-}
+/* HOST.PID.N.trace, the name of the file in its directory. */
+#define NAME_BYTES 128
 
-/* HOST.PID.N.trace there. */
-static void write_path(char *path, const struct iez_plan *plan, int32_t pid, uint64_t n) {
-    const char *end = path + IEZ_PATH_MAX;
-    struct utsname name;
-    char *at = append_directory(path, end, plan);
-    at = iez_append(at, end, syscall(SYS_uname, &name) == 0 ? name.nodename : "node", SIZE_MAX);
+static void write_name(char *name, int32_t pid, uint64_t n) {
+    const char *end = name + NAME_BYTES;
+    struct utsname own;
+    char *at = iez_append(name, end, syscall(SYS_uname, &own) == 0 ? own.nodename : "node", 65);
     at = iez_append_number(iez_append(at, end, ".", 1), end, (uint64_t)pid);
     at = iez_append_number(iez_append(at, end, ".", 1), end, n);
     iez_append(at, end, ".trace", SIZE_MAX);
 }
 
-/* Opens a new file; its path in `path`, its number in `n`. That of an earlier process may be used
- * again. */
-static int open_new(char *path, const struct iez_plan *plan, uint64_t *n) {
+/* A descriptor of the directory of the traces: its whole path would need a large buffer. */
+static int open_directory(const struct iez_plan *plan) {
+    const struct iez_section *section = &plan->header->trace_dir;
+    const char *directory = (const char *)plan->base + section->offset;
+    if (section->count < 2 || directory[section->count - 1] != '\0')
+        directory = iez_current_directory();
+    return (int)syscall(SYS_openat, AT_FDCWD, directory, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+/* Opens a new file; its number in `n`. The number of the process may have been used before, many
+ * times where programs start each other in its place. */
+static int open_new(int directory, uint64_t *n, char *name) {
     int32_t pid = (int32_t)syscall(SYS_getpid);
-    for (*n = 0; *n < 100; ++*n) {
-        write_path(path, plan, pid, *n);
-        long fd = syscall(SYS_openat, AT_FDCWD, path,
+    *n = 0;
+    for (int tries = 0; tries < 100; tries++) {
+        write_name(name, pid, *n);
+        long fd = syscall(SYS_openat, directory, name,
                           O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
         if (fd >= 0 || errno != EEXIST)
             return (int)fd;
+        *n = clock_ns(CLOCK_MONOTONIC) % 1000000000;
     }
     return -1;
 }
@@ -182,32 +185,43 @@ static void say_if_full(int error) {
         iez_say_trace("no space is left for the trace");
 }
 
-/* Makes a file in `path`. The first thread to have one ready wins: the files of others go. */
-static void make_file(struct iez_process *process, char *path) {
+/* Takes the file that is ready in `chunk` as this process's, unless another thread was first. */
+static bool adopt(struct iez_process *process, struct iez_chunk *chunk, uint64_t n,
+                  const struct iez_plan *plan) {
+    struct iez_trace_header *none = NULL, *header = (void *)atomic_load(&chunk->memory);
+    fill(header, plan);
+    header->private_words[0] = n;
+    header->private_words[1] = (uint64_t)(chunk - process->chunks);
+    header->private_words[2] = (uintptr_t)plan; /* a newer one may name another directory */
+    bool is_first = atomic_compare_exchange_strong(&process->header, &none, header);
+    if (is_first)
+        iez_trace_publish(header, sizeof *header);
+    else
+        unmap_chunk(chunk);
+    return is_first;
+}
+
+/* Makes a file. Threads that do at the same moment each make one: the first to have it ready wins,
+ * the files of the others go. */
+static void make_file(struct iez_process *process) {
+    char name[NAME_BYTES];
     uint64_t n;
     const struct iez_plan *plan = iez_current_plan();
     struct iez_chunk *chunk = new_chunk(process);
-    int fd = chunk ? open_new(path, plan, &n) : -1;
+    int directory = chunk ? open_directory(plan) : -1;
+    int fd = directory >= 0 ? open_new(directory, &n, name) : -1;
     bool is_ready = fd >= 0 && set_up(process, fd, chunk);
-    int error = errno;
-    if (is_ready) {
-        struct iez_trace_header *none = NULL, *header = (void *)atomic_load(&chunk->memory);
-        fill(header, plan);
-        header->private_words[0] = n;
-        header->private_words[1] = (uint64_t)(chunk - process->chunks);
-        header->private_words[2] = (uintptr_t)plan; /* a newer one may name another directory */
-        if (!atomic_compare_exchange_strong(&process->header, &none, header)) {
-            unmap_chunk(chunk);
-            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-        }
-    } else {
+    if (!is_ready) {
         atomic_fetch_add(&process->file_failures, 1);
-        if (fd >= 0)
-            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-        say_if_full(error);
+        say_if_full(errno);
     }
+    bool is_kept = is_ready && adopt(process, chunk, n, plan);
+    if (fd >= 0 && !is_kept)
+        syscall(SYS_unlinkat, directory, name, 0);
     if (fd >= 0)
         syscall(SYS_close, fd);
+    if (directory >= 0)
+        syscall(SYS_close, directory);
 }
 
 struct iez_trace_header *iez_trace_header(void) {
@@ -215,14 +229,18 @@ struct iez_trace_header *iez_trace_header(void) {
     struct iez_trace_header *header = atomic_load(&process->header);
     if (header || atomic_load(&process->file_failures) >= FAILURES_MAX)
         return header;
+    int saved = errno;
     uint64_t mask = iez_sys_hold_signals();
     iez_process_start();
-    struct iez_lookup *scratch = iez_lookup_take();
-    if (scratch) {
-        make_file(process, scratch->path);
-        iez_lookup_give(scratch);
-    }
+    /* Another thread may be at it, which holds signals back too: it is waited for, not for ever. */
+    for (int tries = 0; tries < WAITS && atomic_load(&process->growing); tries++)
+        syscall(SYS_sched_yield);
+    atomic_store(&process->growing, 1);
+    if (!atomic_load(&process->header))
+        make_file(process);
+    atomic_store(&process->growing, 0);
     iez_sys_release_signals(mask);
+    errno = saved;
     return atomic_load(&process->header);
 }
 
@@ -233,14 +251,14 @@ static uint32_t step_bytes(uint64_t file_bytes, uint64_t at_least) {
 
 /* A descriptor of the file: none is held. */
 static int open_again(struct iez_process *process) {
+    char name[NAME_BYTES];
     const struct iez_trace_header *header = atomic_load(&process->header);
-    struct iez_lookup *scratch = iez_lookup_take();
-    if (!scratch)
+    int directory = open_directory((const struct iez_plan *)(uintptr_t)header->private_words[2]);
+    if (directory < 0)
         return -1;
-    write_path(scratch->path, (const struct iez_plan *)(uintptr_t)header->private_words[2],
-               header->pid, header->private_words[0]);
-    long fd = syscall(SYS_openat, AT_FDCWD, scratch->path, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
-    iez_lookup_give(scratch);
+    write_name(name, header->pid, header->private_words[0]);
+    long fd = syscall(SYS_openat, directory, name, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
+    syscall(SYS_close, directory);
     return (int)fd;
 }
 
@@ -271,10 +289,18 @@ static struct iez_chunk *grow(struct iez_process *process, uint64_t at_least) {
     uint32_t bytes = step_bytes(before, at_least);
     if (before + bytes > limit || atomic_load(&process->growth_failures) >= FAILURES_MAX)
         return NULL;
-    uint64_t mask = iez_sys_hold_signals();
-    struct iez_chunk *chunk = add_chunk(process, bytes);
-    iez_sys_release_signals(mask);
-    return chunk;
+    return add_chunk(process, bytes);
+}
+
+/* Lets a thread that is growing the file finish. It holds signals back meanwhile, so this is not a
+ * handler that it waits for; and it is not waited for without end. */
+static bool wait_for_growth(struct iez_process *process, const struct iez_chunk *full) {
+    for (int tries = 0; tries < WAITS && atomic_load(&process->chunk) == full; tries++) {
+        if (!atomic_load(&process->growing))
+            return false;
+        syscall(SYS_sched_yield);
+    }
+    return atomic_load(&process->chunk) != full;
 }
 
 static void *take(struct iez_chunk *chunk, uint32_t bytes) {
@@ -293,23 +319,42 @@ static struct iez_chunk *current_chunk(struct iez_process *process,
     return chunk ? chunk : &process->chunks[header->private_words[1]];
 }
 
+/* Room in a new chunk, be it another thread's. */
+static void *take_after_growth(struct iez_process *process, struct iez_chunk *full,
+                               uint32_t bytes) {
+    struct iez_chunk *next = atomic_load(&process->chunk);
+    if (next != full || wait_for_growth(process, full)) {
+        next = atomic_load(&process->chunk);
+        void *room = take(next, bytes);
+        if (room)
+            return room;
+        full = next;
+    }
+    uint64_t mask = iez_sys_hold_signals();
+    atomic_store(&process->growing, 1);
+    struct iez_chunk *made = grow(process, bytes);
+    void *room = made ? take(made, bytes) : NULL;
+    if (made)
+        atomic_compare_exchange_strong(&process->chunk, &full, made);
+    atomic_store(&process->growing, 0);
+    iez_sys_release_signals(mask);
+    return room;
+}
+
 void *iez_trace_block(uint64_t bytes) {
     struct iez_process *process = iez_process;
     struct iez_trace_header *header = iez_trace_header();
     uint32_t cells = (uint32_t)((bytes + IEZ_TRACE_CELL - 1) / IEZ_TRACE_CELL);
     if (!header)
         return NULL;
-    struct iez_chunk *seen = atomic_load(&process->chunk);
+    int saved = errno;
+    struct iez_chunk *full = atomic_load(&process->chunk);
     struct iez_block *block = take(current_chunk(process, header), cells * IEZ_TRACE_CELL);
-    if (!block) {
-        struct iez_chunk *made = grow(process, cells * IEZ_TRACE_CELL);
-        /* Where none could be made, another thread may have made one meanwhile. */
-        block = take(made ? made : current_chunk(process, header), cells * IEZ_TRACE_CELL);
-        if (made)
-            atomic_compare_exchange_strong(&process->chunk, &seen, made);
-    }
+    if (!block)
+        block = take_after_growth(process, full, cells * IEZ_TRACE_CELL);
     if (block)
         block->cells = cells;
+    errno = saved;
     return block;
 }
 
@@ -326,6 +371,7 @@ static void copy(const void *from, void *to, uint64_t bytes) {
 }
 
 void iez_trace_publish_slowly(const void *from, uint64_t bytes) {
+    int saved = errno;
     struct iez_process *process = iez_process;
     uint32_t count = atomic_load(&process->chunk_count);
     const unsigned char *at = from;
@@ -335,6 +381,7 @@ void iez_trace_publish_slowly(const void *from, uint64_t bytes) {
         if (memory && at >= memory && at < memory + chunk->bytes)
             copy(from, chunk->mapped + (at - memory), bytes);
     }
+    errno = saved;
 }
 
 void iez_trace_publish_all(void) {

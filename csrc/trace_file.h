@@ -1,5 +1,5 @@
 /* The trace file of this process: made at the first event, grown in steps, its blocks. No locks:
- * threads that grow it at the same moment each add a step. Async-signal-safe. */
+ * threads that grow it at the same moment may each add a step. Async-signal-safe; keeps errno. */
 #ifndef IEZ_TRACE_FILE_H
 #define IEZ_TRACE_FILE_H
 
@@ -10,16 +10,16 @@
 #include "process.h"
 #include "trace_format.h"
 
-/* Its header, made now if need be; NULL where it cannot be made. May change errno. */
+/* Its header, made now if need be; NULL where it cannot be made. */
 struct iez_trace_header *iez_trace_header(void);
 
 /* A new block of all zero bytes but for its number of cells; NULL where there is no room. Its kind
- * is to be written last, by iez_trace_finish. May change errno. */
+ * is to be written last, by iez_trace_finish. */
 void *iez_trace_block(uint64_t bytes);
 void iez_trace_finish(void *block, uint32_t kind);
 
 /* Brings bytes of a block or of the header to the file. Nothing to do, but where a store to the
- * file itself might kill. May change errno. */
+ * file itself might kill. */
 void iez_trace_publish_slowly(const void *from, uint64_t bytes);
 
 static inline void iez_trace_publish(const void *from, uint64_t bytes) {

@@ -122,7 +122,7 @@ struct iez_trace_file *iez_trace_named(const char *name, size_t bytes, bool make
     struct iez_lookup *lookup = iez_lookup_take();
     if (!lookup)
         return NULL;
-    if (watched(AT_FDCWD, name, bytes, lookup, &found))
+    if (bytes > 0 && watched(AT_FDCWD, name, bytes, lookup, &found))
         file = make ? iez_file_of(&found) : iez_file_known(&found);
     iez_lookup_give(lookup);
     return file;
@@ -148,6 +148,8 @@ static void give_name(struct iez_trace_file *file, const struct iez_found *to) {
 /* What was there under the new name is gone. A name that this process does not know may be another
  * rank's file, or a directory: the reader of all traces can tell. */
 static void rename_known(const struct iez_found *from, const struct iez_found *to) {
+    if (from->path_bytes == to->path_bytes && memcmp(from->path, to->path, to->path_bytes) == 0)
+        return;
     struct iez_trace_file *replaced = iez_file_known(to);
     struct iez_trace_file *file = iez_file_of(from);
     if (!file)
@@ -161,7 +163,8 @@ static void rename_known(const struct iez_found *from, const struct iez_found *t
 void iez_note_rename(int from_fd, const char *from, int to_fd, const char *to) {
     int saved = errno;
     struct iez_found old, new;
-    struct iez_lookup *first = iez_lookup_take(), *second = iez_lookup_take();
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    struct iez_lookup *first = iez_lookup_take_at(frame), *second = iez_lookup_take_at(frame - 1);
     if (first && second && watched(from_fd, from, strlen(from), first, &old) &&
         watched(to_fd, to, strlen(to), second, &new))
         rename_known(&old, &new);

@@ -40,12 +40,11 @@ def test_outcomes_survive_a_killed_process(work: Path, plan: Path, run_with_shim
     assert (outcomes["IEZ_PLACED"], outcomes["IEZ_MISSED"]) == (2, 1)
 
 
-def test_a_process_that_creates_nothing_there_leaves_no_file(
+def test_a_process_that_touches_nothing_there_leaves_no_file(
     work: Path, plan: Path, tmp_path: Path, run_with_shim: Run
 ) -> None:
-    (work / "old").write_text("text")
-    script = f"cat old; echo x > {tmp_path}/elsewhere; ls > /dev/null"
-    assert run_with_shim(["bash", "-c", script], plan, cwd=work).stdout == "text"
+    script = f"echo text; echo x > {tmp_path}/elsewhere; cat {tmp_path}/elsewhere; ls > /dev/null"
+    assert run_with_shim(["bash", "-c", script], plan, cwd=work).stdout == "text\nx\n"
     assert not list(plan.parent.glob("*.trace"))
 
 
