@@ -16,15 +16,7 @@ static struct iez_lookup lookups[LOOKUPS];
 static _Alignas(8) unsigned char requests[REQUESTS][2][REQUEST_BYTES];
 static _Alignas(8) unsigned char large_requests[LARGE_REQUESTS][2][IEZ_WIRE_MAX];
 
-#define PAGE_BYTES 4096
-
-/* Pages of their own: the kernel wipes whole ones. */
-static union {
-    struct iez_process process;
-    char pages[(sizeof(struct iez_process) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES];
-} wiped __attribute__((aligned(PAGE_BYTES)));
-
-struct iez_process *const iez_process = &wiped.process;
+struct iez_process iez_process_memory;
 
 /* Where the kernel cannot do it (before 4.14, or with larger pages) a child counts into its
  * parent's file. */
@@ -32,7 +24,7 @@ void iez_process_start(void) {
     static _Atomic bool is_started;
     if (!atomic_load_explicit(&is_started, memory_order_relaxed)) {
         atomic_store(&is_started, true);
-        madvise(&wiped, sizeof wiped, MADV_WIPEONFORK);
+        madvise(iez_process, sizeof *iez_process, MADV_WIPEONFORK);
     }
 }
 

@@ -10,6 +10,8 @@
 #include "plan.h"
 #include "trace_format.h"
 
+#define IEZ_PAGE_BYTES 4096
+
 /* A part of the trace file. Blocks are made in `memory`, which is `mapped`, the file itself, unless
  * a store to that might kill: see trace_file.c. */
 struct iez_chunk {
@@ -36,8 +38,9 @@ struct iez_mpi_file {
     _Atomic(struct iez_trace_file *) file;
 };
 
+/* Pages of its own: the kernel wipes whole ones. */
 struct iez_process {
-    struct iez_trace_header own;               /* counts while there is no file */
+    _Alignas(IEZ_PAGE_BYTES) struct iez_trace_header own; /* counts while there is no file */
     _Atomic(struct iez_trace_header *) header; /* of the trace file; NULL until it is made */
     _Atomic bool is_careful;                   /* chunks have memory of their own */
     _Atomic uint32_t file_failures;            /* at making it */
@@ -61,7 +64,8 @@ struct iez_process {
     struct iez_descriptor descriptors[IEZ_DESCRIPTORS];
 };
 
-extern struct iez_process *const iez_process;
+extern struct iez_process iez_process_memory;
+static struct iez_process *const iez_process = &iez_process_memory;
 
 /* Before its first use: most processes touch nothing that is watched, and need not pay for it. */
 void iez_process_start(void);
