@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "rare.h"
 #include "trace_file.h"
 
 #define SHARED     1 /* owner of the set that several may add to, atomically */
@@ -68,18 +69,26 @@ static struct iez_trace_counts *find_set(struct iez_trace_file *file, uint64_t o
     return new_set(file, owner);
 }
 
-/* This thread's set; NULL where there is no room for one. */
-static inline struct iez_trace_counts *own_set(struct iez_trace_file *file) {
-    size_t at = (uintptr_t)file / IEZ_TRACE_CELL % CACHED;
-    if (thread.cache[at].file == file && thread.cache[at].counts->writes < UINT32_MAX &&
-        thread.cache[at].counts->reads < UINT32_MAX)
-        return thread.cache[at].counts;
+static inline size_t place_of(const struct iez_trace_file *file) {
+    return (uintptr_t)file / IEZ_TRACE_CELL % CACHED;
+}
+
+IEZ_RARE static struct iez_trace_counts *find_own_set(struct iez_trace_file *file) {
     struct iez_trace_counts *counts = find_set(file, self());
     if (counts) {
-        thread.cache[at].file = file;
-        thread.cache[at].counts = counts;
+        thread.cache[place_of(file)].file = file;
+        thread.cache[place_of(file)].counts = counts;
     }
     return counts;
+}
+
+/* This thread's set; NULL where there is no room for one. */
+static inline struct iez_trace_counts *own_set(struct iez_trace_file *file) {
+    size_t at = place_of(file);
+    struct iez_trace_counts *counts = thread.cache[at].counts;
+    if (thread.cache[at].file == file && counts->writes < UINT32_MAX && counts->reads < UINT32_MAX)
+        return counts;
+    return find_own_set(file);
 }
 
 static inline unsigned bucket_of(uint64_t bytes) {
@@ -103,7 +112,7 @@ static void raise_to(uint64_t *highest, uint64_t value) {
 }
 
 /* What is in no set is counted as dropped. */
-static void drop(uint64_t writes, uint64_t bytes) {
+IEZ_RARE static void drop(uint64_t writes, uint64_t bytes) {
     struct iez_trace_header *header = iez_trace_header();
     if (!header)
         return;
@@ -112,7 +121,7 @@ static void drop(uint64_t writes, uint64_t bytes) {
     iez_trace_publish(header, sizeof *header);
 }
 
-static void count_shared(struct iez_trace_file *file, const struct iez_addition *by) {
+IEZ_RARE static void count_shared(struct iez_trace_file *file, const struct iez_addition *by) {
     struct iez_trace_counts *counts = find_set(file, SHARED);
     uint64_t never = 0;
     if (!counts) {
@@ -142,18 +151,24 @@ static inline void leave(void) {
     thread.is_busy = false;
 }
 
-static inline void count_own(struct iez_trace_counts *counts, const struct iez_addition *by) {
+/* The coarse clock has ticked since the last write. */
+IEZ_RARE static void count_time(struct iez_trace_counts *counts, uint64_t now_ns) {
     uint64_t last_ns = counts->last_write_ns;
+    counts->last_write_ns = now_ns;
+    if (!last_ns)
+        counts->first_write_ns = now_ns;
+    if (last_ns / PUBLISH_NS != now_ns / PUBLISH_NS)
+        iez_trace_publish(counts, sizeof *counts);
+}
+
+static inline void count_own(struct iez_trace_counts *counts, const struct iez_addition *by) {
     counts->layer_bytes[by->api] += by->bytes;
     counts->writes++;
     counts->sizes[bucket_of(by->bytes)]++;
-    counts->last_write_ns = by->now_ns;
-    if (!last_ns)
-        counts->first_write_ns = by->now_ns;
     if (by->end > counts->write_end)
         counts->write_end = by->end;
-    if (last_ns / PUBLISH_NS != by->now_ns / PUBLISH_NS)
-        iez_trace_publish(counts, sizeof *counts);
+    if (by->now_ns != counts->last_write_ns)
+        count_time(counts, by->now_ns);
 }
 
 void iez_count_write(struct iez_trace_file *file, const struct iez_addition *by) {
