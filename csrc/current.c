@@ -32,6 +32,10 @@ const char *iez_current_path(void) {
     return plan_path;
 }
 
+const struct iez_plan *iez_current_first(void) {
+    return &plans[0];
+}
+
 static bool is_replaced(const struct iez_plan *plan) {
     struct stat st;
     return iez_sys_fstatat(AT_FDCWD, plan_path, &st, 0) == 0 &&

@@ -14,6 +14,7 @@
 #include "current.h"
 #include "launched.h"
 #include "path.h"
+#include "process.h"
 #include "real.h"
 #include "system.h"
 #include "trace.h"
@@ -78,7 +79,7 @@ static bool make_marker(const char *path) {
 /* A marker beside the plan makes it one line a job. Where none can be made there (another node
  * that does not see the directory), one a node and day, in shared memory. */
 static bool may_speak(void) {
-    static char said_path[IEZ_PATH_MAX + sizeof ".said"];
+    static _Alignas(IEZ_PAGE_BYTES) char said_path[IEZ_PATH_MAX + sizeof ".said"];
     size_t n = append(said_path, 0, IEZ_PATH_MAX, plan_path);
     said_path[append(said_path, n, sizeof said_path - 1, ".said")] = '\0';
     if (plan_path[0] == '/') {
@@ -162,7 +163,7 @@ static void start(const char *path) {
     iez_path_start();
     atomic_store(&iez_is_on, true);
     iez_launched_start();
-    iez_trace_start(iez_current_plan());
+    iez_trace_start(iez_current_first());
 }
 
 __attribute__((constructor)) static void iez_constructor(void) {
