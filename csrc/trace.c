@@ -274,9 +274,17 @@ void iez_trace_end(bool flushes) {
 
 /* Calls */
 
+/* The clock at a moment of the monotonic one, as far as it went evenly since the trace began: an
+ * event has read that already. */
+static uint64_t clock_at(uint64_t ticks_ns) {
+    const struct iez_trace_header *header = atomic_load(&iez_process->header);
+    return header ? header->start_ns + (ticks_ns - header->start_ticks_ns) : iez_coarse_ns();
+}
+
 void iez_note_write(const struct iez_call *call, uint64_t bytes, uint64_t offset) {
     bool is_known = offset != IEZ_SIZE_UNKNOWN;
-    struct iez_addition add = {.now_ns = iez_coarse_ns(),
+    uint64_t end_ns = iez_has_events ? iez_ticks_ns() : 0;
+    struct iez_addition add = {.now_ns = iez_has_events ? clock_at(end_ns) : iez_coarse_ns(),
                                .bytes = bytes,
                                .end = is_known ? offset + bytes : 0,
                                .api = call->api};
@@ -285,7 +293,7 @@ void iez_note_write(const struct iez_call *call, uint64_t bytes, uint64_t offset
         iez_file_api(call->file, iez_context_api);
     iez_count_write(call->file, &add);
     if (iez_has_events)
-        iez_event(call, bytes, offset);
+        iez_event(call, end_ns, bytes, offset);
 }
 
 static uint64_t advance(int fd, uint64_t bytes) {

@@ -7,8 +7,9 @@
 #include "rare.h"
 #include "trace_file.h"
 
-#define SHARED 1 /* owner of the set that several may add to, atomically */
-#define CACHED 8
+#define SHARED  1 /* owner of the set that several may add to, atomically */
+#define CACHED  8
+#define TICK_NS 500000U /* times are kept no finer: the coarse clock's are not */
 /* Where it takes a system call: this often at most, but for writes that take longer anyway. */
 #define PUBLISH_NS    10000000U
 #define PUBLISH_BYTES 65536U
@@ -161,7 +162,7 @@ static inline void leave(void) {
     thread.is_busy = false;
 }
 
-/* The coarse clock has ticked since the last write. */
+/* The clock has ticked since the last write. */
 IEZ_RARE static void count_time(struct iez_trace_counts *counts, uint64_t now_ns) {
     uint64_t last_ns = counts->last_write_ns;
     counts->last_write_ns = now_ns;
@@ -177,7 +178,7 @@ static inline void count_own(struct iez_trace_counts *counts, const struct iez_a
     counts->sizes[bucket_of(by->bytes)]++;
     if (by->end > counts->write_end)
         counts->write_end = by->end;
-    if (by->now_ns != counts->last_write_ns)
+    if (by->now_ns - counts->last_write_ns >= TICK_NS)
         count_time(counts, by->now_ns);
     if (by->bytes >= PUBLISH_BYTES)
         iez_trace_publish(counts, sizeof *counts);
