@@ -42,10 +42,6 @@ const struct iez_plan *iez_current_first(void) {
     return &plans[0];
 }
 
-const struct iez_plan *iez_current_first(void) {
-    return &plans[0];
-}
-
 static bool is_replaced(const struct iez_plan *plan) {
     struct stat st;
     return iez_sys_fstatat(AT_FDCWD, plan_path, &st, 0) == 0 &&

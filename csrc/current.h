@@ -14,9 +14,6 @@ const char *iez_current_directory(void);
 /* The plan that the process started with. */
 const struct iez_plan *iez_current_first(void);
 
-/* The plan that the process started with. */
-const struct iez_plan *iez_current_first(void);
-
 /* The plan to use now; never NULL once started, and valid for the life of the process. Looks for a
  * newer generation at most once in the plan's refresh interval: other calls make no system call. */
 const struct iez_plan *iez_current_plan(void);
