@@ -69,7 +69,7 @@ void iez_forget(int fd) {
 struct iez_trace_file *iez_known(int fd) {
     struct iez_descriptor *of = iez_tracing() ? descriptor(fd) : NULL;
     struct iez_trace_file *file = of ? atomic_load_explicit(&of->file, memory_order_acquire) : NULL;
-    return file == IEZ_NOT_WATCHED ? NULL : file;
+    return file == IEZ_NOT_WATCHED || file == IEZ_UNRECORDED ? NULL : file;
 }
 
 static uint32_t flags_of_open(int flags) {
@@ -109,8 +109,10 @@ static struct iez_trace_file *identify(int fd, struct iez_lookup *lookup) {
     if (flags < 0 || (flags & O_PATH))
         return IEZ_NOT_WATCHED;
     struct iez_trace_file *file = iez_file_of(&found);
-    if (!file)
-        return IEZ_NOT_WATCHED;
+    if (!file) {
+        iez_file_dropped();
+        return IEZ_UNRECORDED;
+    }
     iez_file_flag(file, flags_of_open((int)flags) | (file->opens ? 0 : IEZ_FILE_FOUND) |
                             (is_deleted ? IEZ_FILE_UNLINKED : 0));
     return file;
@@ -148,7 +150,8 @@ void iez_note_open(int fd, const struct iez_opened *opened) {
     int saved = errno;
     struct iez_trace_file *file = opened->file;
     if (!file) {
-        attach(fd, IEZ_NOT_WATCHED, 0);
+        iez_file_dropped();
+        attach(fd, IEZ_UNRECORDED, 0);
         errno = saved;
         return;
     }
@@ -173,6 +176,7 @@ void iez_note_plain_open(int fd, const char *path, int flags) {
     struct iez_found found;
     if (flags & (O_PATH | O_DIRECTORY | (O_TMPFILE & ~O_DIRECTORY))) {
         attach(fd, IEZ_NOT_WATCHED, 0);
+        errno = saved;
         return;
     }
     /* A name that would take a system call or scratch memory is found when the file is used. */
@@ -261,6 +265,10 @@ void iez_trace_end(bool flushes) {
 /* Calls */
 
 void iez_note_write(const struct iez_call *call, uint64_t bytes, uint64_t offset) {
+    if (call->file == IEZ_UNRECORDED) {
+        iez_count_dropped(bytes);
+        return;
+    }
     bool is_known = offset != IEZ_SIZE_UNKNOWN;
     struct iez_addition add = {.now_ns = iez_coarse_ns(),
                                .bytes = bytes,

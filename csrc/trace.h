@@ -17,6 +17,7 @@
 #include "trace_format.h"
 
 #define IEZ_NOT_WATCHED ((struct iez_trace_file *)1)
+#define IEZ_UNRECORDED  (&iez_process->unrecorded)
 
 /* True while there is something to watch. */
 extern _Atomic bool iez_is_tracing;

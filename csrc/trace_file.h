@@ -19,7 +19,7 @@ void *iez_trace_block(uint64_t bytes);
 void iez_trace_finish(void *block, uint32_t kind);
 
 /* Brings bytes of a block or of the header to the file. Nothing to do, but where a store to the
- * file itself might kill. May change errno. */
+ * file itself might kill. Keeps errno. */
 void iez_trace_publish_slowly(const void *from, uint64_t bytes);
 
 static inline void iez_trace_publish(const void *from, uint64_t bytes) {
