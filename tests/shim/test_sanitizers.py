@@ -17,8 +17,8 @@ CSRC = Path(__file__).parent.parent.parent / "csrc"
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer",
             "-fno-sanitize=nonnull-attribute"]  # fmt: skip
 # What cannot be run so: little memory, small stacks, and what a sanitizer itself refuses to call.
-SOURCES = ("kinds", "locks", "modes", "names", "open_calls", "open_flags", "streams",
-           "temporaries")  # fmt: skip
+SOURCES = ("descriptors", "kinds", "locks", "modes", "names", "names_change", "open_calls",
+           "open_flags", "stream_writes", "streams", "temporaries")  # fmt: skip
 LEFT_OUT = {
     "checked_forms_open",  # libasan does not know them
     "checked_forms_abort_when_asked_to_create",
