@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -208,17 +209,30 @@ static void make_file(struct iez_process *process, char *path) {
         syscall(SYS_close, fd);
 }
 
+/* While a file is made or grown no handler may jump out and leave half of it behind. */
+static uint64_t block_signals(void) {
+    uint64_t all = ~0ULL, before = 0;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof before);
+    return before;
+}
+
+static void unblock_signals(uint64_t before) {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
+
 struct iez_trace_header *iez_trace_header(void) {
     struct iez_process *process = iez_process;
     struct iez_trace_header *header = atomic_load(&process->header);
     if (header || atomic_load(&process->file_failures) >= FAILURES_MAX)
         return header;
     iez_process_start();
+    uint64_t before = block_signals();
     struct iez_lookup *scratch = iez_lookup_take();
     if (scratch) {
         make_file(process, scratch->path);
         iez_lookup_give(scratch);
     }
+    unblock_signals(before);
     return atomic_load(&process->header);
 }
 
@@ -290,7 +304,9 @@ void *iez_trace_block(uint64_t bytes) {
     struct iez_chunk *seen = atomic_load(&process->chunk);
     struct iez_block *block = take(current_chunk(process, header), cells * IEZ_TRACE_CELL);
     if (!block) {
+        uint64_t before = block_signals();
         struct iez_chunk *made = grow(process, cells * IEZ_TRACE_CELL);
+        unblock_signals(before);
         /* Where none could be made, another thread may have made one meanwhile. */
         block = take(made ? made : current_chunk(process, header), cells * IEZ_TRACE_CELL);
         if (made)
