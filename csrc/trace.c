@@ -203,7 +203,8 @@ static void measure(int fd, struct iez_trace_file *file, uint64_t pending_bytes)
         return;
     file->device = found.device;
     file->inode = found.inode;
-    file->size_bytes = found.size_bytes + pending_bytes;
+    bool is_known = pending_bytes != IEZ_SIZE_UNKNOWN;
+    file->size_bytes = is_known ? found.size_bytes + pending_bytes : IEZ_SIZE_UNKNOWN;
     if ((file->flags & IEZ_FILE_PERHAPS) && found.born_ns) {
         uint32_t gone = IEZ_FILE_PERHAPS | (found.born_ns < file->opened_ns ? IEZ_FILE_CREATED : 0);
         __atomic_fetch_and(&file->flags, ~gone, __ATOMIC_RELAXED);

@@ -117,7 +117,7 @@ void iez_note_open(int fd, const struct iez_opened *opened);
 /* `fd` was opened by a call that creates nothing; `path` is as the caller gave it. */
 void iez_note_plain_open(int fd, const char *path, int flags);
 
-/* `fd` is about to be closed, with `pending_bytes` still in a stream's buffer. */
+/* `fd` is about to be closed, with `pending_bytes` still in a stream's buffer; IEZ_SIZE_UNKNOWN. */
 void iez_note_close(int fd, uint64_t pending_bytes);
 void iez_note_close_range(unsigned first, unsigned last);
 
