@@ -201,6 +201,8 @@ static void measure(int fd, struct iez_trace_file *file, uint64_t pending_bytes)
     const uint32_t needed = IEZ_FILE_CREATED | IEZ_FILE_WRITE;
     if ((file->flags & needed) != needed || iez_sys_measure(fd, &found) != 0)
         return;
+    if (!found.is_regular) /* the number was closed and given away where no hook saw it */
+        return;
     file->device = found.device;
     file->inode = found.inode;
     bool is_known = pending_bytes != IEZ_SIZE_UNKNOWN;
