@@ -22,6 +22,14 @@ CALL(syscall, "opens=1 creates=1 size=8") {
     return syscall(SYS_write, open("data", O_CREAT | O_WRONLY, 0644), "01234567", 8L);
 }
 
+/* The number may be another file's when the process ends: that is not measured instead. */
+CALL(SYS_close, "opens=1 creates=1") {
+    int ends[2], fd = open("data", O_CREAT | O_WRONLY, 0644);
+    syscall(SYS_write, fd, "01234567", 8L);
+    syscall(SYS_close, fd);
+    return syscall(SYS_pipe2, ends, 0) == 0 && ends[0] == fd;
+}
+
 /* One write by an io_uring. Where the kernel offers none, the file is written raw. */
 CALL(io_uring, "opens=1 creates=1 size=8") {
     struct io_uring_params about = {0};
