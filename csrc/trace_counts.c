@@ -1,5 +1,6 @@
 #include "trace_counts.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,7 +47,9 @@ static bool is_usable(const struct iez_trace_counts *counts, uint64_t owner) {
 }
 
 static struct iez_trace_counts *new_set(struct iez_trace_file *file, uint64_t owner) {
+    int saved = errno;
     struct iez_trace_more *more = iez_trace_block(sizeof *more);
+    errno = saved;
     if (!more)
         return NULL;
     more->file = file->number;
@@ -122,12 +125,11 @@ static void raise_to(uint64_t *highest, uint64_t value) {
         ;
 }
 
-/* What is in no set is counted as dropped. */
-IEZ_RARE static void drop(uint64_t writes, uint64_t bytes) {
-    struct iez_trace_header *header = iez_trace_header();
+IEZ_RARE void iez_count_dropped(uint64_t bytes) {
+    struct iez_trace_header *header = atomic_load(&iez_process->header);
     if (!header)
         return;
-    add(&header->dropped_writes, writes);
+    add(&header->dropped_writes, 1);
     add(&header->dropped_bytes, bytes);
     iez_trace_publish(header, sizeof *header);
 }
@@ -136,7 +138,7 @@ IEZ_RARE static void count_shared(struct iez_trace_file *file, const struct iez_
     struct iez_trace_counts *counts = find_set(file, SHARED);
     uint64_t never = 0;
     if (!counts) {
-        drop(1, by->bytes);
+        iez_count_dropped(by->bytes);
         return;
     }
     add(&counts->layer_bytes[by->api], by->bytes);
@@ -193,7 +195,7 @@ void iez_count_write(struct iez_trace_file *file, const struct iez_addition *by)
     if (counts)
         count_own(counts, by);
     else
-        drop(1, by->bytes);
+        iez_count_dropped(by->bytes);
     leave();
 }
 

@@ -386,8 +386,10 @@ void iez_trace_finish(void *block, uint32_t kind) {
 
 /* Lets the kernel do the store: it answers EFAULT where our own would kill. */
 static void copy(const void *from, void *to, uint64_t bytes) {
+    int saved = errno;
     struct iovec source = {(void *)from, bytes}, target = {to, bytes};
     syscall(SYS_process_vm_writev, syscall(SYS_getpid), &source, 1L, &target, 1L, 0L);
+    errno = saved;
 }
 
 void iez_trace_publish_slowly(const void *from, uint64_t bytes) {
