@@ -102,8 +102,10 @@ class Renames:
 
 
 def is_bare(rows: "Rows") -> "NDArray[np.bool_]":
-    """Rows without an open or any I/O: the process renamed or removed something, no more."""
+    """Rows without an open or any I/O: the process renamed or removed something, or tried to create
+    it in vain, no more."""
     touched = rows["opens"] | rows["creates"] | rows["writes"] | rows["reads"] | rows["read_bytes"]
+    touched = touched | rows["comm_size"]
     touched = touched | rows["layer_bytes"].any(axis=1) | (rows["flags"] & FOUND)
     bare: NDArray[np.bool_] = touched == 0
     return bare
