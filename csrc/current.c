@@ -38,8 +38,8 @@ const char *iez_current_directory(void) {
     return plan_directory;
 }
 
-const struct iez_plan *iez_current_first(void) {
-    return &plans[0];
+const struct iez_plan *iez_current_known(void) {
+    return &plans[atomic_load_explicit(&newest, memory_order_acquire)];
 }
 
 static bool is_replaced(const struct iez_plan *plan) {

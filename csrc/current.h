@@ -11,8 +11,8 @@ const char *iez_current_start(const char *path);
 /* The directory where it lies. */
 const char *iez_current_directory(void);
 
-/* The plan that the process started with. */
-const struct iez_plan *iez_current_first(void);
+/* The newest plan that was found so far: for calls that create nothing, and need not look. */
+const struct iez_plan *iez_current_known(void);
 
 /* The plan to use now; never NULL once started, and valid for the life of the process. Looks for a
  * newer generation at most once in the plan's refresh interval: other calls make no system call. */

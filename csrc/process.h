@@ -34,7 +34,7 @@ struct iez_descriptor {
 };
 
 #define IEZ_DESCRIPTORS 32768
-#define IEZ_BUCKETS     16384 /* of the hash table of the files */
+#define IEZ_BUCKETS     65536 /* of the hash table of the files */
 #define IEZ_MPI_FILES   256
 
 struct iez_mpi_file {

@@ -163,7 +163,7 @@ static void start(const char *path) {
     iez_path_start();
     atomic_store(&iez_is_on, true);
     iez_launched_start();
-    iez_trace_start(iez_current_first());
+    iez_trace_start(iez_current_known());
 }
 
 __attribute__((constructor)) static void iez_constructor(void) {

@@ -101,7 +101,7 @@ static struct iez_trace_file *identify(int fd, struct iez_lookup *lookup, uint64
     struct iez_found found = {0};
     bool is_deleted;
     long bytes = name_of(fd, lookup, &is_deleted);
-    if (bytes < 0 || iez_plan_watched(iez_current_plan(), lookup->path, (uint64_t)bytes,
+    if (bytes < 0 || iez_plan_watched(iez_current_known(), lookup->path, (uint64_t)bytes,
                                       lookup->canonical, &found))
         return IEZ_NOT_WATCHED;
     if (!found.prefix || found.prefix->kind == IEZ_KIND_NONE)
@@ -188,7 +188,7 @@ void iez_note_plain_open(int fd, const char *path, int flags) {
     size_t bytes = path[0] == '/' ? strlen(path) : 0;
     if (bytes == 0 || !iez_path_is_clean(path, bytes))
         return;
-    const char *trouble = iez_plan_watched(iez_current_plan(), path, bytes, NULL, &found);
+    const char *trouble = iez_plan_watched(iez_current_known(), path, bytes, NULL, &found);
     if (!trouble && found.path && found.prefix->kind != IEZ_KIND_NONE) {
         struct iez_opened opened = {.file = iez_file_of(&found), .flags = flags};
         iez_note_open(fd, &opened);

@@ -110,7 +110,7 @@ static bool watched(int dirfd, const char *path, size_t bytes, struct iez_lookup
     size_t clean_bytes;
     const char *clean = iez_path_absolute(dirfd, path, bytes, lookup->path, &clean_bytes);
     return clean &&
-           !iez_plan_watched(iez_current_plan(), clean, clean_bytes, lookup->canonical, found) &&
+           !iez_plan_watched(iez_current_known(), clean, clean_bytes, lookup->canonical, found) &&
            found->prefix && found->prefix->kind != IEZ_KIND_NONE;
 }
 
