@@ -250,7 +250,10 @@ def test_size_and_layout_of_the_trace_where_the_file_is_gone(tmp_path: Path) -> 
         Component(stripe_size_bytes=1 << 22, osts=(4, 7, 9)),
     ))  # fmt: skip
     first.file("/gone/a", size_bytes=100, opened_s=1, flags=CREATED)
-    second.file("/gone/a", size_bytes=1 << 30, opened_s=2, layout=layout.record(), flags=CREATED)
+    second.file(
+        "/gone/a", size_bytes=1 << 30, opened_s=2, layout=layout.record(), flags=CREATED,
+        outcome=lib.IEZ_PLACED + 1,
+    )  # fmt: skip
     second.file("/gone/b", stripe_count=5)
     files = records_of(tmp_path, first, second)
     a = files["/gone/a"]
@@ -267,7 +270,8 @@ def test_size_and_layout_of_the_file_where_it_exists(tmp_path: Path) -> None:
     trace = Trace()
     planned = plain(1, 1 << 16).record()
     own = written(600, 600)
-    trace.file(str(file), own, size_bytes=5, layout=planned, flags=CREATED)
+    placed = lib.IEZ_PLACED + 1
+    trace.file(str(file), own, size_bytes=5, layout=planned, flags=CREATED, outcome=placed)
     trace.file(str(link), own, size_bytes=5)
     trace.file(str(tmp_path), size_bytes=5)  # a directory by now
     table = table_of(tmp_path / "traces", trace)
