@@ -14,4 +14,5 @@ for step in range(2):
     file = MPI.File.Open(half, str(path), MPI.MODE_CREATE | MPI.MODE_WRONLY)
     file.Write_at_all(half.rank * PART_BYTES, [bytes([world.rank + 1]) * PART_BYTES, MPI.BYTE])
     file.Close()
-print(f"communicator of {half.size}")
+if world.rank == 0:
+    print(f"communicator of {half.size}")
