@@ -4,6 +4,7 @@
 #include <stdio_ext.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <wchar.h>
 
 #include "context.h"
 #include "export.h"
@@ -13,11 +14,17 @@
 #include "trace.h"
 
 /* freopen and fclose close the descriptor inside of libc. A stream without one has fileno -1. */
+/* In a wide stream characters are counted, whose bytes nobody knows yet. */
+static uint64_t pending_bytes(FILE *stream) {
+    size_t pending = __fpending(stream);
+    return pending && fwide(stream, 0) > 0 ? IEZ_SIZE_UNKNOWN : pending;
+}
+
 void iez_note_stream_close(FILE *stream) {
     int saved = errno;
     int fd = stream ? fileno(stream) : -1;
     if (fd >= 0)
-        iez_note_close(fd, __fpending(stream));
+        iez_note_close(fd, pending_bytes(stream));
     errno = saved;
 }
 

@@ -45,6 +45,7 @@ struct iez_mpi_file {
 /* Pages of its own: the kernel wipes whole ones. */
 struct iez_process {
     _Alignas(IEZ_PAGE_BYTES) struct iez_trace_header own; /* counts while there is no file */
+    struct iez_trace_file unrecorded;                     /* stands for files that have no block */
     _Atomic(struct iez_trace_header *) header; /* of the trace file; NULL until it is made */
     _Atomic bool is_careful;                   /* chunks have memory of their own */
     _Atomic uint32_t file_failures;            /* at making it */

@@ -51,18 +51,20 @@ struct iez_measure {
     uint64_t device;
     uint64_t inode;
     uint64_t born_ns; /* 0: the file system does not tell */
+    bool is_regular;
 };
 
 static inline int iez_sys_measure(int fd, struct iez_measure *found) {
     struct statx stx;
     struct stat st;
     if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-                STATX_SIZE | STATX_INO | STATX_BTIME, &stx) == 0) {
+                STATX_TYPE | STATX_SIZE | STATX_INO | STATX_BTIME, &stx) == 0) {
         bool is_born = stx.stx_mask & STATX_BTIME;
         *found = (struct iez_measure){
             .size_bytes = stx.stx_size,
             .device = (uint64_t)stx.stx_dev_major << 32 | stx.stx_dev_minor,
             .inode = stx.stx_ino,
+            .is_regular = S_ISREG(stx.stx_mode),
             .born_ns =
                 is_born ? (uint64_t)stx.stx_btime.tv_sec * 1000000000U + stx.stx_btime.tv_nsec : 0,
         };
@@ -70,7 +72,8 @@ static inline int iez_sys_measure(int fd, struct iez_measure *found) {
     }
     if ((errno != ENOSYS && errno != EPERM) || iez_sys_fstat(fd, &st) != 0)
         return -1;
-    *found = (struct iez_measure){.size_bytes = (uint64_t)st.st_size, .inode = st.st_ino};
+    *found = (struct iez_measure){
+        .size_bytes = (uint64_t)st.st_size, .inode = st.st_ino, .is_regular = S_ISREG(st.st_mode)};
     return 0;
 }
 

@@ -70,7 +70,7 @@ void iez_forget(int fd) {
 struct iez_trace_file *iez_known(int fd) {
     struct iez_descriptor *of = iez_tracing() ? descriptor(fd) : NULL;
     struct iez_trace_file *file = of ? atomic_load_explicit(&of->file, memory_order_acquire) : NULL;
-    return file == IEZ_NOT_WATCHED ? NULL : file;
+    return file == IEZ_NOT_WATCHED || file == IEZ_UNRECORDED ? NULL : file;
 }
 
 static uint32_t flags_of_open(int flags) {
@@ -110,8 +110,10 @@ static struct iez_trace_file *identify(int fd, struct iez_lookup *lookup, uint64
     if (flags < 0 || (flags & O_PATH))
         return IEZ_NOT_WATCHED;
     struct iez_trace_file *file = iez_file_of(&found);
-    if (!file)
-        return IEZ_NOT_WATCHED;
+    if (!file) {
+        iez_file_dropped();
+        return IEZ_UNRECORDED;
+    }
     iez_file_flag(file, flags_of_open((int)flags) | (file->opens ? 0 : IEZ_FILE_FOUND) |
                             (is_deleted ? IEZ_FILE_UNLINKED : 0));
     if (!(flags & O_APPEND))
@@ -149,7 +151,8 @@ void iez_note_open(int fd, const struct iez_opened *opened) {
     int saved = errno;
     struct iez_trace_file *file = opened->file;
     if (!file) {
-        attach(fd, IEZ_NOT_WATCHED, 0);
+        iez_file_dropped();
+        attach(fd, IEZ_UNRECORDED, 0);
         errno = saved;
         return;
     }
@@ -177,6 +180,7 @@ void iez_note_plain_open(int fd, const char *path, int flags) {
     struct iez_found found;
     if (flags & (O_PATH | O_DIRECTORY | (O_TMPFILE & ~O_DIRECTORY))) {
         attach(fd, IEZ_NOT_WATCHED, 0);
+        errno = saved;
         return;
     }
     /* A name that would take a system call or scratch memory is found when the file is used. */
@@ -201,6 +205,8 @@ static void measure(int fd, struct iez_trace_file *file) {
     const uint32_t needed = IEZ_FILE_CREATED | IEZ_FILE_WRITE;
     if ((file->flags & needed) != needed || iez_sys_measure(fd, &found) != 0)
         return;
+    if (!found.is_regular) /* the number was closed and given away where no hook saw it */
+        return;
     file->device = found.device;
     file->inode = found.inode;
     file->size_bytes = found.size_bytes;
@@ -221,6 +227,10 @@ static void raise_size(struct iez_trace_file *file, uint64_t bytes) {
 /* What a stream still holds counts as written: at the end, or where the descriptor is. */
 static void measure_pending(int fd, struct iez_trace_file *file, uint64_t pending_bytes,
                             bool appends) {
+    if (pending_bytes == IEZ_SIZE_UNKNOWN) {
+        file->size_bytes = IEZ_SIZE_UNKNOWN;
+        return;
+    }
     long at = appends ? -1 : syscall(SYS_lseek, fd, 0L, SEEK_CUR);
     raise_size(file, (at < 0 ? file->size_bytes : (uint64_t)at) + pending_bytes);
 }
@@ -274,9 +284,21 @@ void iez_trace_end(bool flushes) {
 
 /* Calls */
 
+/* The clock at a moment of the monotonic one, as far as it went evenly since the trace began: an
+ * event has read that already. */
+static uint64_t clock_at(uint64_t ticks_ns) {
+    const struct iez_trace_header *header = atomic_load(&iez_process->header);
+    return header ? header->start_ns + (ticks_ns - header->start_ticks_ns) : iez_coarse_ns();
+}
+
 void iez_note_write(const struct iez_call *call, uint64_t bytes, uint64_t offset) {
+    if (call->file == IEZ_UNRECORDED) {
+        iez_count_dropped(bytes);
+        return;
+    }
     bool is_known = offset != IEZ_SIZE_UNKNOWN;
-    struct iez_addition add = {.now_ns = iez_coarse_ns(),
+    uint64_t end_ns = iez_has_events ? iez_ticks_ns() : 0;
+    struct iez_addition add = {.now_ns = iez_has_events ? clock_at(end_ns) : iez_coarse_ns(),
                                .bytes = bytes,
                                .end = is_known ? offset + bytes : 0,
                                .api = call->api};
@@ -285,7 +307,7 @@ void iez_note_write(const struct iez_call *call, uint64_t bytes, uint64_t offset
         iez_file_api(call->file, iez_context_api);
     iez_count_write(call->file, &add);
     if (iez_has_events)
-        iez_event(call, bytes, offset);
+        iez_event(call, end_ns, bytes, offset);
 }
 
 static uint64_t advance(int fd, uint64_t bytes) {

@@ -17,6 +17,7 @@
 #include "trace_format.h"
 
 #define IEZ_NOT_WATCHED ((struct iez_trace_file *)1)
+#define IEZ_UNRECORDED  (&iez_process->unrecorded)
 
 /* True while there is something to watch. */
 extern _Atomic bool iez_is_tracing;
@@ -120,7 +121,7 @@ void iez_note_open(int fd, const struct iez_opened *opened);
 /* `fd` was opened by a call that creates nothing; `path` is as the caller gave it. */
 void iez_note_plain_open(int fd, const char *path, int flags);
 
-/* `fd` is about to be closed, with `pending_bytes` still in a stream's buffer. */
+/* `fd` is about to be closed, with `pending_bytes` still in a stream's buffer; IEZ_SIZE_UNKNOWN. */
 void iez_note_close(int fd, uint64_t pending_bytes);
 void iez_note_close_range(unsigned first, unsigned last);
 

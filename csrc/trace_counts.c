@@ -1,5 +1,6 @@
 #include "trace_counts.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,8 +8,9 @@
 #include "rare.h"
 #include "trace_file.h"
 
-#define SHARED 1 /* owner of the set that several may add to, atomically */
-#define CACHED 8
+#define SHARED  1 /* owner of the set that several may add to, atomically */
+#define CACHED  8
+#define TICK_NS 500000U /* times are kept no finer: the coarse clock's are not */
 /* Where it takes a system call: this often at most, but for writes that take longer anyway. */
 #define PUBLISH_NS    10000000U
 #define PUBLISH_BYTES 65536U
@@ -45,7 +47,9 @@ static bool is_usable(const struct iez_trace_counts *counts, uint64_t owner) {
 }
 
 static struct iez_trace_counts *new_set(struct iez_trace_file *file, uint64_t owner) {
+    int saved = errno;
     struct iez_trace_more *more = iez_trace_block(sizeof *more);
+    errno = saved;
     if (!more)
         return NULL;
     more->file = file->number;
@@ -121,12 +125,11 @@ static void raise_to(uint64_t *highest, uint64_t value) {
         ;
 }
 
-/* What is in no set is counted as dropped. */
-IEZ_RARE static void drop(uint64_t writes, uint64_t bytes) {
-    struct iez_trace_header *header = iez_trace_header();
+IEZ_RARE void iez_count_dropped(uint64_t bytes) {
+    struct iez_trace_header *header = atomic_load(&iez_process->header);
     if (!header)
         return;
-    add(&header->dropped_writes, writes);
+    add(&header->dropped_writes, 1);
     add(&header->dropped_bytes, bytes);
     iez_trace_publish(header, sizeof *header);
 }
@@ -135,7 +138,7 @@ IEZ_RARE static void count_shared(struct iez_trace_file *file, const struct iez_
     struct iez_trace_counts *counts = find_set(file, SHARED);
     uint64_t never = 0;
     if (!counts) {
-        drop(1, by->bytes);
+        iez_count_dropped(by->bytes);
         return;
     }
     add(&counts->layer_bytes[by->api], by->bytes);
@@ -161,7 +164,7 @@ static inline void leave(void) {
     thread.is_busy = false;
 }
 
-/* The coarse clock has ticked since the last write. */
+/* The clock has ticked since the last write. */
 IEZ_RARE static void count_time(struct iez_trace_counts *counts, uint64_t now_ns) {
     uint64_t last_ns = counts->last_write_ns;
     counts->last_write_ns = now_ns;
@@ -177,7 +180,7 @@ static inline void count_own(struct iez_trace_counts *counts, const struct iez_a
     counts->sizes[bucket_of(by->bytes)]++;
     if (by->end > counts->write_end)
         counts->write_end = by->end;
-    if (by->now_ns != counts->last_write_ns)
+    if (by->now_ns - counts->last_write_ns >= TICK_NS)
         count_time(counts, by->now_ns);
     if (by->bytes >= PUBLISH_BYTES)
         iez_trace_publish(counts, sizeof *counts);
@@ -192,7 +195,7 @@ void iez_count_write(struct iez_trace_file *file, const struct iez_addition *by)
     if (counts)
         count_own(counts, by);
     else
-        drop(1, by->bytes);
+        iez_count_dropped(by->bytes);
     leave();
 }
 

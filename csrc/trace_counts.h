@@ -14,6 +14,8 @@ struct iez_addition {
 };
 
 void iez_count_write(struct iez_trace_file *file, const struct iez_addition *add);
+/* A write that is in no set. */
+void iez_count_dropped(uint64_t bytes);
 void iez_count_read(struct iez_trace_file *file, uint64_t bytes);
 void iez_count_layer(struct iez_trace_file *file, enum iez_api api, uint64_t bytes);
 

@@ -6,8 +6,9 @@
 
 #include "trace.h"
 
-/* Records what `call` wrote. What finds no room is counted as dropped. */
-void iez_event(const struct iez_call *call, uint64_t bytes, uint64_t offset);
+/* Records what `call`, which ended at `end_ns` of iez_ticks_ns, wrote. What finds no room is
+ * counted as dropped. */
+void iez_event(const struct iez_call *call, uint64_t end_ns, uint64_t bytes, uint64_t offset);
 
 /* Brings this thread's events to the file, where that is not by itself. */
 void iez_events_publish(void);

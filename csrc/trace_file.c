@@ -60,6 +60,24 @@ static bool allocate(int fd, uint64_t offset, uint64_t bytes) {
     return true;
 }
 
+/* Brings a part that is to be filled with events into memory at once: its first store to each page
+ * would take the kernel's way through the file system, 5 microseconds on ext4, 40 nanoseconds an
+ * event. What cannot be written here still has its blocks. */
+static void write_zeros(int fd, uint64_t offset, uint64_t bytes) {
+    enum { PART_BYTES = 16384, PARTS = 64 };
+    static _Alignas(IEZ_PAGE_BYTES) char zeros[PART_BYTES];
+    struct iovec parts[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = (struct iovec){zeros, PART_BYTES};
+    for (uint64_t left = bytes; left >= PART_BYTES;) {
+        uint64_t count = left / PART_BYTES < PARTS ? left / PART_BYTES : PARTS;
+        long done = syscall(SYS_pwritev, fd, parts, count, offset + bytes - left, 0L);
+        if (done != (long)(count * PART_BYTES))
+            return;
+        left -= (uint64_t)done;
+    }
+}
+
 static bool map_chunk(int fd, uint64_t offset, uint32_t bytes, bool is_careful,
                       struct iez_chunk *chunk) {
     const int rights = PROT_READ | PROT_WRITE;
@@ -273,6 +291,8 @@ static struct iez_chunk *add_chunk(struct iez_process *process, uint32_t bytes) 
         chunk = new_chunk(process);
     else
         say_if_full(errno);
+    if (chunk && iez_has_events && !is_careful)
+        write_zeros(fd, offset, bytes);
     if (chunk && !map_chunk(fd, offset, bytes, is_careful, chunk))
         chunk = NULL;
     if (!chunk)
@@ -366,8 +386,10 @@ void iez_trace_finish(void *block, uint32_t kind) {
 
 /* Lets the kernel do the store: it answers EFAULT where our own would kill. */
 static void copy(const void *from, void *to, uint64_t bytes) {
+    int saved = errno;
     struct iovec source = {(void *)from, bytes}, target = {to, bytes};
     syscall(SYS_process_vm_writev, syscall(SYS_getpid), &source, 1L, &target, 1L, 0L);
+    errno = saved;
 }
 
 void iez_trace_publish_slowly(const void *from, uint64_t bytes) {

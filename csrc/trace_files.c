@@ -65,7 +65,7 @@ struct iez_trace_file *iez_file_known(const struct iez_found *found) {
     return search(atomic_load(bucket_of(hash)), hash, found);
 }
 
-static void count_dropped(void) {
+void iez_file_dropped(void) {
     struct iez_trace_header *header = iez_trace_header();
     if (!header)
         return;
@@ -81,10 +81,8 @@ struct iez_trace_file *iez_file_of(const struct iez_found *found) {
     if (file || found->path_bytes >= IEZ_PATH_MAX)
         return file;
     struct iez_trace_file *made = make(hash, found);
-    if (!made) {
-        count_dropped();
+    if (!made)
         return NULL;
-    }
     do {
         /* Another thread may have entered it: then the block of this one stays unused. */
         file = search(first, hash, found);
@@ -152,8 +150,10 @@ static void rename_known(const struct iez_found *from, const struct iez_found *t
         return;
     struct iez_trace_file *replaced = iez_file_known(to);
     struct iez_trace_file *file = iez_file_of(from);
-    if (!file)
+    if (!file) {
+        iez_file_dropped();
         return;
+    }
     if (replaced)
         end(replaced, IEZ_FILE_UNLINKED);
     give_name(file, to);

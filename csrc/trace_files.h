@@ -7,10 +7,12 @@
 #include "plan.h"
 #include "trace_format.h"
 
-/* The file of this name that is not renamed, made known if need be. NULL where there is
- * no room: counted as dropped. A new one keeps the layout that is planned for it. May change
- * errno. */
+/* The file of this name that is not renamed, made known if need be. NULL where there is no room. A
+ * new one keeps the layout that is planned for it. */
 struct iez_trace_file *iez_file_of(const struct iez_found *found);
+
+/* There was no room for a file that was opened or renamed. May change errno. */
+void iez_file_dropped(void);
 
 /* The same, but only if it is known. */
 struct iez_trace_file *iez_file_known(const struct iez_found *found);

@@ -44,7 +44,7 @@ def begin(run_dir: Path, config: Config, events: bool) -> Tracing:
         (run_dir / NOTE_NAME).write_bytes(os.fsencode(directory))
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(directory, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # noqa: TRY301
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise OutputError(
             f"the trace directory {directory} cannot be written: {reason(error)}",

@@ -96,7 +96,9 @@ def prepare(run_dir: Path, options: dict[str, str]) -> None:
     from iez_common import config
 
     file = options.get("plan")
-    settings = config.load({name: options.get(name) for name in ("mock", "mock_state", "trace_dir")})
+    settings = config.load(
+        {name: options.get(name) for name in ("mock", "mock_state", "trace_dir")}
+    )
     image = plan_for_job(Path(file) if file else None, settings)
     path = run_dir / PLAN_NAME
     if path.exists():  # made again: the traces stay where they are

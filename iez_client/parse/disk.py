@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from iez_client.file_layout import read_layout
 from iez_common.errors import LayoutError
@@ -23,6 +24,14 @@ class Stripes:
 class OnDisk:
     size_bytes: int
     stripes: Stripes
+
+
+def is_no_file(name: bytes) -> bool:
+    """Whether it is there and is something else: a directory or a pipe, opened like a file."""
+    try:
+        return not stat.S_ISREG(Path(os.fsdecode(name)).stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def look(name: bytes) -> OnDisk | None:

@@ -103,8 +103,10 @@ class Renames:
 
 
 def is_bare(rows: "Rows") -> "NDArray[np.bool_]":
-    """Rows without an open or any I/O: the process renamed or removed something, no more."""
+    """Rows without an open or any I/O: the process renamed or removed something, or tried to create
+    it in vain, no more."""
     touched = rows["opens"] | rows["creates"] | rows["writes"] | rows["reads"] | rows["read_bytes"]
+    touched = touched | rows["comm_size"]
     touched = touched | rows["layer_bytes"].any(axis=1) | (rows["flags"] & FOUND)
     bare: NDArray[np.bool_] = touched == 0
     return bare
@@ -115,10 +117,9 @@ def resolve(merge: Merge) -> Names:
     import numpy as np
 
     rows = merge.rows
-    keep = _is_there(rows)
     ended = np.flatnonzero(rows["flags"] & (RENAMED | UNLINKED))
     if not len(ended):
-        return Names(np.flatnonzero(keep))
+        return Names(np.arange(len(rows)))
     bare = set(ended[is_bare(rows[ended])].tolist())
     renames = _renames(merge, ended.tolist(), bare)
     names = _Grouping(merge, renames, bare)
@@ -126,20 +127,7 @@ def resolve(merge: Merge) -> Names:
         names.add_ended(row)
     for row in sorted(_open_rows_of(merge, renames)):
         names.add_open(row)
-    return names.join(keep)
-
-
-def _is_there(rows: "Rows") -> "NDArray[np.bool_]":
-    """All rows but those of names that could not be opened, such as in a missing directory."""
-    import numpy as np
-
-    there = np.ones(len(rows), dtype=bool)
-    ended = RENAMED | UNLINKED
-    closed = np.flatnonzero((rows["opens"] == 0) & (rows["flags"] & (FOUND | ended) == 0))
-    if len(closed):
-        seen = (rows["apis"][closed] != 0) | (rows["comm_size"][closed] != 0)
-        there[closed] = seen | ~is_bare(rows[closed])
-    return there
+    return names.join()
 
 
 def _renames(merge: Merge, ended: list[int], bare: set[int]) -> "Renames":
@@ -210,10 +198,10 @@ class _Grouping:
         ways = sorted(self._ways[name], key=len, reverse=True)
         return tuple(dict.fromkeys(each for way in ways for each in way))
 
-    def join(self, keep: "NDArray[np.bool_]") -> Names:
-        """`keep`: the rows that are files, as far as is known without names."""
+    def join(self) -> Names:
         import numpy as np
 
+        keep = np.ones(self._merge.row_count, dtype=bool)
         final, earlier, unlinked = {}, {}, set()
         for name, members in self._groups.items():
             at_name = self._merge.find(name)

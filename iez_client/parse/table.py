@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from iez_client.parse import disk
 from iez_client.parse.merge import Merged, merge_traces
 from iez_client.parse.mpi_files import helper_rows
-from iez_client.parse.names import resolve
+from iez_client.parse.names import is_bare, resolve
 from iez_client.parse.record import (
     ACCESS,
     APIS,
@@ -46,7 +46,7 @@ class FileTable:
         self.names = resolve(self.merge)
         helpers = helper_rows(self.merge, self.names.final)
         everything = self.merge.rows
-        self._numbers = self.names.rows
+        self._numbers = self.names.rows[~is_bare(everything[self.names.rows])]
         whole = len(self._numbers) == len(everything)
         self.rows: Rows = everything if whole else everything[self._numbers]
         self.is_helper: NDArray[np.bool_] = helpers if whole else helpers[self._numbers]
@@ -97,7 +97,13 @@ class FileTable:
     def records(self, stat: bool = True) -> Iterator[FileRecord]:
         """All files, by name; `stat`: with their size and layout of now."""
         for index in sorted(range(len(self)), key=self.name):
-            yield self.record(index, stat)
+            if not (stat and self._is_no_file(index)):
+                yield self.record(index, stat)
+
+    def _is_no_file(self, index: int) -> bool:
+        """Whether only something else than a file was opened under the name."""
+        is_used = self.is_written[index] or self.rows["size_bytes"][index] != SIZE_UNKNOWN
+        return not is_used and disk.is_no_file(self.name(index))
 
     def record(self, index: int, stat: bool = True) -> FileRecord:
         number = int(self._numbers[index])

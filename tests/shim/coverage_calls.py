@@ -7,7 +7,7 @@ docs/tracing-coverage.md is made of the same runs.
 import fnmatch
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -208,24 +208,24 @@ def assert_recorded(file: FileTrace | None, expected: Expected) -> None:
     }
 
 
-def describe(file: FileTrace | None) -> str:
-    """What the trace has, in words."""
-    if file is None:
-        return "—"
+def describe(files: Sequence[FileTrace]) -> str:
+    """What the traces of its processes have of a file, in words."""
     parts = []
-    if file.creates:
+    if any(file.creates for file in files):
         parts.append("create")
-    elif file.opens:
+    elif any(file.opens for file in files):
         parts.append("open")
-    for api, written in file.layer_bytes.items():
-        if written:
-            parts.append(f"bytes written ({api})")
-    if file.reads:
-        parts.append("bytes read")
-    if file.set_bytes:
-        parts.append("size asked for")
-    if file.size_bytes is not None:
-        parts.append("size at close")
-    parts += [what for flag, what in (("renamed", "rename"), ("unlinked", "removal"))
-              if flag in file.flags]  # fmt: skip
+    if any(file.comm[1] for file in files):
+        parts.append("communicator")
+    layers = [api for api in APIS if any(file.layer_bytes[api] for file in files)]
+    if layers:
+        parts.append(f"bytes written ({', '.join(layers)})")
+    seen = {
+        "bytes read": any(file.reads for file in files),
+        "size asked for": any(file.set_bytes for file in files),
+        "size at close": any(file.size_bytes is not None for file in files),
+        "rename": any("renamed" in file.flags for file in files),
+        "removal": any("unlinked" in file.flags for file in files),
+    }
+    parts += [what for what, is_there in seen.items() if is_there]
     return ", ".join(parts) or "—"

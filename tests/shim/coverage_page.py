@@ -7,6 +7,7 @@ from pathlib import Path
 
 from coverage_calls import Call, Result, Runner, assert_counted, describe, seen_calls, unseen_calls
 from coverage_libraries import Files, run_hdf5, run_mpi
+from test_symbols import hooks
 
 START = """\
 # What the trace sees
@@ -29,7 +30,11 @@ def page(folder: Path) -> str:
         runner = Runner(folder / "calls")
         seen = [row(call, runner.run(call)) for call in seen_calls()]
         unseen = [row(call, runner.run(call)) for call in unseen_calls()]
-        layers = rows_of(run_mpi("wheel", folder / "mpi")) + rows_of(run_hdf5(folder / "hdf5"))
+        layers = [
+            *rows_of(run_mpi("wheel", folder / "mpi")),
+            *rows_of(run_mpi("openmpi", folder / "fortran", "fortran.c")),
+            *rows_of(run_hdf5(folder / "hdf5")),
+        ]
     return "\n".join(
         [
             START,
@@ -50,15 +55,13 @@ def row(call: Call, result: Result) -> Row:
     file = result.counted
     is_measured = file is not None and bool(result.size) and file.size_bytes == result.size
     sees = "yes" if call.is_seen else "size" if is_measured else "no"
-    return (call.title, sees, describe(file))
+    return (call.title, sees, describe([file] if file else []))
 
 
 def rows_of(files: Files) -> list[Row]:
     """Of the files that are named after a call."""
     return [
-        (f"`{name}`", "yes", describe(found[0]))
-        for name, found in files.items()
-        if name.startswith(("MPI_", "H5"))
+        (f"`{name}`", "yes", describe(found)) for name, found in files.items() if name in hooks()
     ]
 
 

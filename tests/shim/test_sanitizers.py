@@ -12,20 +12,23 @@ from pathlib import Path
 import pytest
 from conftest import shim_environment
 from differential import CASES, COMPILE, cases_of, compile_case, difference, laid_out, run_case
+from trace_reader import record_events
 
 CSRC = Path(__file__).parent.parent.parent / "csrc"
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer",
             "-fno-sanitize=nonnull-attribute"]  # fmt: skip
 # What cannot be run so: little memory, small stacks, and what a sanitizer itself refuses to call.
-SOURCES = ("kinds", "locks", "modes", "names", "open_calls", "open_flags", "streams",
-           "temporaries")  # fmt: skip
+SOURCES = ("descriptors", "kinds", "locks", "modes", "names", "names_change", "open_calls",
+           "open_flags", "stream_writes", "streams", "temporaries")  # fmt: skip
 LEFT_OUT = {
     "checked_forms_open",  # libasan does not know them
     "checked_forms_abort_when_asked_to_create",
     "a_file_that_is_being_run",  # says how large the program is
     "names_are_evenly_spread",  # long
 }
-INJECTIONS = ("", 'inject = "EINVAL"\n', 'inject = "silent"\n')
+CONFIGURATIONS = {
+    "planned": "", "events": "", "refused": 'inject = "EINVAL"\n', "silent": 'inject = "silent"\n',
+}  # fmt: skip
 Build = Callable[..., Path]
 
 
@@ -47,18 +50,21 @@ def environment(plan: Path) -> dict[str, str]:
     return environ
 
 
-@pytest.mark.parametrize("injection", INJECTIONS, ids=["planned", "refused", "silent"])
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_cases_run_clean(
     source: str,
-    injection: str,
+    configuration: str,
     objects: list[Path],
     tmp_path: Path,
     mock_plan: Build,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     work = tmp_path / "mock" / "work"
+    injection = CONFIGURATIONS[configuration]
     plan = mock_plan(work.parent, [(f"{work}/**", 2, "1M", "3 1", "")], injection)
+    if configuration == "events":
+        record_events(plan)
     cases = cases_of(CASES / f"{source}.c")
     program = compile_case(CASES / f"{source}.c", tmp_path)
     programs = tmp_path_factory.getbasetemp() / "sanitized-programs"

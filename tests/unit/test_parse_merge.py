@@ -14,6 +14,7 @@ from iez_common._core import lib
 from iez_common.layout import Component, Layout, plain
 
 CREATED = lib.IEZ_FILE_CREATED
+PLACED = lib.IEZ_PLACED + 1
 
 
 def table_of(folder: Path, *traces: Trace) -> FileTable:
@@ -251,15 +252,57 @@ def test_size_and_layout_of_the_trace_where_the_file_is_gone(tmp_path: Path) -> 
     ))  # fmt: skip
     first.file("/gone/a", size_bytes=100, opened_s=1, flags=CREATED)
     second.file(
-        "/gone/a", size_bytes=1 << 30, opened_s=2, layout=layout.record(), flags=CREATED,
-        outcome=lib.IEZ_PLACED + 1,
-    )  # fmt: skip
+        "/gone/a",
+        size_bytes=1 << 30,
+        opened_s=2,
+        layout=layout.record(),
+        outcome=PLACED,
+        flags=CREATED,
+    )
     second.file("/gone/b", stripe_count=5)
     files = records_of(tmp_path, first, second)
     a = files["/gone/a"]
     assert (a.size_bytes, a.unseen_bytes) == (1 << 30, 1 << 30)
     assert (a.stripe_count, a.stripe_size, a.ost_list) == (3, 1 << 22, (4, 7, 9))
     assert (files["/gone/b"].size_bytes, files["/gone/b"].stripe_count) == (None, 5)
+
+
+def test_a_layout_that_was_only_planned_is_not_the_files(tmp_path: Path) -> None:
+    trace = Trace()
+    planned = plain(stripe_count=2, osts=(1, 2)).record()
+    trace.file("/gone/a", layout=planned, outcome=lib.IEZ_REFUSED_ENOSPC + 1, flags=CREATED)
+    a = records_of(tmp_path, trace)["/gone/a"]
+    assert (a.stripe_count, a.ost_list) == (None, ())
+
+
+def test_what_was_never_opened_is_no_file_of_the_run(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.file("/l/failed", opens=0)
+    trace.file("/l/by-mpi-alone", opens=0, comm_size=2)
+    trace.file("/l/opened")
+    assert set(records_of(tmp_path, trace)) == {"/l/by-mpi-alone", "/l/opened"}
+
+
+def test_directories_and_pipes_are_no_files(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    trace = Trace()
+    for name in ("data", "pipe", "file"):
+        trace.file(str(tmp_path / name))
+    assert set(records_of(tmp_path, trace)) == {str(tmp_path / "file")}
+
+
+def test_a_block_that_was_not_finished_is_passed_over(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.file("/l/a", written(10, 10))
+    trace.file("/l/half")
+    trace.file("/l/b", written(20, 20))
+    half = trace.blocks[1]
+    for kind in (0, lib.IEZ_BLOCK_UNUSED):
+        trace.blocks[1] = kind.to_bytes(4, "little") + half[4:]
+        found = records_of(tmp_path, trace)
+        assert {name: each.write_bytes for name, each in found.items()} == {"/l/a": 10, "/l/b": 20}
 
 
 def test_size_and_layout_of_the_file_where_it_exists(tmp_path: Path) -> None:
@@ -270,8 +313,7 @@ def test_size_and_layout_of_the_file_where_it_exists(tmp_path: Path) -> None:
     trace = Trace()
     planned = plain(1, 1 << 16).record()
     own = written(600, 600)
-    placed = lib.IEZ_PLACED + 1
-    trace.file(str(file), own, size_bytes=5, layout=planned, flags=CREATED, outcome=placed)
+    trace.file(str(file), own, size_bytes=5, layout=planned, outcome=PLACED, flags=CREATED)
     trace.file(str(link), own, size_bytes=5)
     trace.file(str(tmp_path), size_bytes=5)  # a directory by now
     table = table_of(tmp_path / "traces", trace)

@@ -330,3 +330,38 @@ CASE(thirty_threads_write_to_one_file, "data") {
     for (int i = 0; i < 30; i++)
         pthread_join(threads[i], NULL);
 }
+
+/* Every thread writes to every file, with no descriptor left for anything else. */
+static int used_up[16];
+
+static void *write_to_all(void *unused) {
+    int changed = 0;
+    for (int i = 0; i < 16 && used_up[i] > 0; i++) {
+        errno = 1234;
+        if (pwrite(used_up[i], "x", 1, 0) != 1 || errno != 1234)
+            changed++;
+    }
+    return changed ? &used_up : unused;
+}
+
+CASE(threads_write_without_a_free_descriptor, "f*") {
+    struct rlimit limit = {12, 12};
+    int failed = 0;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    for (int i = 0; i < 16; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%d", i);
+        used_up[i] = open(name, O_CREAT | O_WRONLY, 0644);
+    }
+    for (int i = 0; i < 10; i++) {
+        pthread_t threads[4];
+        void *result = NULL;
+        for (int t = 0; t < 4; t++)
+            pthread_create(&threads[t], NULL, write_to_all, NULL);
+        for (int t = 0; t < 4; t++) {
+            pthread_join(threads[t], &result);
+            failed += result != NULL;
+        }
+    }
+    say("failed: %d\n", failed);
+}

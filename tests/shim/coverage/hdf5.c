@@ -1,11 +1,18 @@
-/* HDF5: DIRECTORY/H5Dwrite is created and written to, DIRECTORY/H5Fopen opened again. Both have a
- * dataset of 1000 ints; the second is given 10 of them. */
+/* HDF5, by the name of the file: H5Fcreate is created empty, H5Dwrite and H5Fclose with a dataset
+ * of 1000 ints; H5Fopen has one, and 10 of its ints are written. */
 #include <hdf5.h>
 #include <stdio.h>
+#include <string.h>
 
 #define COUNT 1000
 
 static int numbers[COUNT];
+
+static void create_empty(const char *path) {
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    printf("%d\n", file >= 0);
+    printf("%d\n", H5Fclose(file));
+}
 
 static void create(const char *path) {
     hsize_t extent = COUNT;
@@ -41,9 +48,11 @@ int main(int argc, char **argv) {
     if (argc < 3)
         return 2;
     snprintf(path, sizeof path, "%s/%s", argv[1], argv[2]);
-    if (argv[2][2] == 'D')
-        create(path);
-    else
+    if (strcmp(argv[2], "H5Fcreate") == 0)
+        create_empty(path);
+    else if (strcmp(argv[2], "H5Fopen") == 0)
         write_ten(path);
+    else
+        create(path);
     return 0;
 }

@@ -28,6 +28,7 @@ static MPI_File begin(const char *folder, const char *name) {
         MPI_Status status;                                                                         \
         int error = (call);                                                                        \
         MPI_Wait(&request, &status);                                                               \
+        MPI_Barrier(MPI_COMM_WORLD);                                                               \
         MPI_File_close(&file);                                                                     \
         if (error != MPI_SUCCESS)                                                                  \
             printf("%s: %d\n", #name, error);                                                      \
