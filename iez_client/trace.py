@@ -63,17 +63,15 @@ def _default(run_dir: Path) -> Path:
     return base / TRACES / name
 
 
-def trace_files(tracing: Tracing) -> list[Path]:
-    return sorted(tracing.directory.glob("*.trace"))
-
-
 def tidy(tracing: Tracing) -> None:
-    """After the run: events are compressed; a directory in which nothing was left goes."""
+    """After the run: its events are compressed; a directory in which nothing was left goes."""
     if tracing.events:
         from iez_client.parse.events import pack
+        from iez_client.parse.traces import traces_of
 
-        for path in trace_files(tracing):
-            pack(path)
+        # Not those of other runs, which may still be at work.
+        for process in traces_of(tracing.directory, tracing.run).processes:
+            pack(process.path)
     if tracing.directory.parent.name == TRACES:
         with contextlib.suppress(OSError):  # there are traces in it
             tracing.directory.rmdir()

@@ -137,11 +137,16 @@ def finish(run_dir: Path, quiet: bool) -> None:
 
 def _seen(tracing: "Tracing") -> str:
     from iez_client.cli.show_report import summarise
-    from iez_client.parse.table import read_table
+    from iez_client.parse.merge import merge_traces
+    from iez_client.parse.table import FileTable
+    from iez_client.parse.traces import traces_of
     from iez_client.trace import TRACES
     from iez_common.units import format_about
 
-    totals = summarise(read_table(tracing.directory), top=0, stat=False).totals
+    traces = traces_of(tracing.directory, tracing.run)
+    if not traces.processes:
+        return ""
+    totals = summarise(FileTable(merge_traces(traces)), top=0, stat=False).totals
     if not totals.files:
         return ""
     where = "" if tracing.directory.parent.name == TRACES else f" {tracing.directory}"
