@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -120,6 +121,26 @@ def test_run_that_meets_no_watched_file_leaves_nothing(
         assert (done.returncode, done.stderr) == (2, "")
     assert list(kept(env).iterdir()) == list((tmp_path / "traces").iterdir()) == []
     assert runs(env) == []
+
+
+def test_directory_that_the_user_named_is_named_again_and_stays(
+    run: Callable, mock: Path, tmp_path: Path
+) -> None:
+    traces = tmp_path / "traces" / "mine"
+    words = ["--trace-dir", str(traces), "--mock", str(mock)]
+    assert run(*words, "true").stderr == ""
+    assert traces.is_dir()
+    assert run(*words, *write(mock / "a")).stderr.endswith(f"(try: iez show {traces})\n")
+
+
+def test_directory_in_tmp_is_named_where_there_is_no_home(
+    run: Callable, files: Callable, mock: Path
+) -> None:
+    done = run("--mock", str(mock), *write(mock / "a"), HOME="/proc/no")
+    traces = Path(done.stderr.strip().rpartition(" ")[2].rstrip(")"))
+    assert traces.parent == Path(f"/tmp/iez-{os.getuid()}/traces")
+    assert files(traces) == {"a": 1}
+    shutil.rmtree(traces)
 
 
 def test_show_without_a_name_is_the_newest_run(
