@@ -32,6 +32,16 @@ def test_a_temporary_file_has_its_final_name(tmp_path: Path) -> None:
     assert (files["/l/x"].write_bytes, files["/l/x"].unlinked) == (10, False)
 
 
+def test_a_link_is_another_name_only_where_the_first_was_removed(tmp_path: Path) -> None:
+    trace, linked = Trace(), lib.IEZ_FILE_LINKED
+    trace.name(trace.file("/l/a", written(10, 10), flags=linked), "/l/a.link")
+    ended = {"ended_s": 3, "flags": linked | lib.IEZ_FILE_RENAMED}
+    trace.name(trace.file("/l/b.tmp", written(20, 20), **ended), "/l/b")
+    files = records_of(tmp_path, trace)
+    assert {name: each.write_bytes for name, each in files.items()} == {"/l/a": 10, "/l/b": 20}
+    assert files["/l/b"].renamed_from == ("/l/b.tmp",)
+
+
 def test_the_last_name_wins(tmp_path: Path) -> None:
     trace = Trace()
     trace.name(trace.renamed("/l/a", "/l/b", 2, written(10, 10)), "/l/c")
