@@ -211,6 +211,7 @@ FROM_SCRATCH = {
     "gzip": "seq 50000 >a; gzip -nk a; gzip -dc a.gz >b",
     "sed and sort": "seq 9999 >a; sort -r a -o b; sed s/9/nine/ a >c; head -c 5000 a >d",
     "mv": "seq 9999 >a.tmp; mv a.tmp a; mkdir d; seq 99 >d/b; mv d/b d/c; mv d e; mv e/c e/d",
+    "ln": "seq 999 >a; mkdir d; ln a d/b; seq 99 >c; ln c e; rm d/b e",
     "rsync": "mkdir a; seq 9999 >a/x; seq 99 >a/y; rsync -a a/ b",
 }
 
@@ -265,12 +266,12 @@ def test_h5py_and_netcdf4(tmp_path: Path) -> None:
         assert record["write_end"] <= size_bytes <= max(record["write_end"], record["set_bytes"])
 
 
-def test_git_clone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names_by", ["link", "rename"])
+def test_git_clone(tmp_path: Path, names_by: str) -> None:
     person = {"NAME": "A", "EMAIL": "a@example.org", "DATE": "2026-01-01T00:00:00Z"}
     env = {f"GIT_{who}_{k}": v for who in ("AUTHOR", "COMMITTER") for k, v in person.items()}
     env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1"}
-    # Hard links are not followed.
-    env |= {"GIT_CONFIG_KEY_0": "core.createObject", "GIT_CONFIG_VALUE_0": "rename"}
+    env |= {"GIT_CONFIG_KEY_0": "core.createObject", "GIT_CONFIG_VALUE_0": names_by}
     script = """git init -q -b main from; cd from; seq 9999 >a; mkdir d; seq 99 >d/b
         git add .; git commit -qm one; cd ..; git clone -q --no-local from to"""
     varying = ["*/.git/index", "to/.git/config", "to/.git/logs/*"]

@@ -80,8 +80,6 @@ def parse(traces: Path, data: Path, *options: str) -> Traced:
 def iez_json(*words: str) -> Record:
     """What an `iez` command prints with --json."""
     command = [str(BIN / "iez"), *words, "--json"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     told: Record = json.loads(done.stdout)
     return told

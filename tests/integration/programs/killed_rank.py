@@ -1,5 +1,5 @@
-"""Each rank writes a file, 100 times 1000 bytes; when all have, the rank of the first argument kills
-itself while the others wait for it. Second argument: the directory."""
+"""Each rank writes a file, 100 times 1000 bytes; when all have, one kills itself while the others
+wait for it. Arguments: the number of that rank, the directory."""
 
 import os
 import signal

@@ -1,4 +1,7 @@
-"""Ranks of even and of odd number each write two shared files by MPI-IO. Argument: the directory."""
+"""Ranks of even and of odd number each write two shared files by MPI-IO.
+
+Argument: the directory.
+"""
 
 import sys
 from pathlib import Path
