@@ -18,7 +18,6 @@
 #include "shim.h"
 #include "system.h"
 #include "text.h"
-#include "trace.h"
 
 #define WAITS          1000  /* for another thread, each time letting others run */
 #define FAILURES_MAX   8     /* descriptors or space may be short now and free later */
@@ -60,9 +59,9 @@ static bool allocate(int fd, uint64_t offset, uint64_t bytes) {
     return true;
 }
 
-/* Brings a part that is to be filled with events into memory at once: its first store to each page
- * would take the kernel's way through the file system, 5 microseconds on ext4, 40 nanoseconds an
- * event. What cannot be written here still has its blocks. */
+/* Brings a new part of the file into memory at once. The first store to each of its pages would
+ * take the kernel's way through the file system: 5 microseconds on ext4, 40 nanoseconds an event.
+ * What cannot be written here still has its blocks. */
 static void write_zeros(int fd, uint64_t offset, uint64_t bytes) {
     enum { PART_BYTES = 16384, PARTS = 64 };
     static _Alignas(IEZ_PAGE_BYTES) char zeros[PART_BYTES];
@@ -291,7 +290,7 @@ static struct iez_chunk *add_chunk(struct iez_process *process, uint32_t bytes) 
         chunk = new_chunk(process);
     else
         say_if_full(errno);
-    if (chunk && iez_has_events && !is_careful)
+    if (chunk && !is_careful)
         write_zeros(fd, offset, bytes);
     if (chunk && !map_chunk(fd, offset, bytes, is_careful, chunk))
         chunk = NULL;

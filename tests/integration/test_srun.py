@@ -79,5 +79,5 @@ def test_tasks_of_srun_that_each_start_iez_run_share_one_line(
     own = [IEZ_RUN, "--mock", str(mock), "sh", "-c", f"echo x > {mock}/$$"]
     done = run(["srun", "-n", "3", *own], slurm)
     assert (done.returncode, len(iez_lines(done.stderr))) == (0, 1)
-    assert "3 not" in done.stderr
+    assert "3 files seen" in done.stderr
     assert runs(slurm) == []
