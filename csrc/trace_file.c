@@ -18,6 +18,7 @@
 #include "shim.h"
 #include "system.h"
 #include "text.h"
+#include "trace.h"
 
 #define WAITS          1000  /* for another thread, each time letting others run */
 #define FAILURES_MAX   8     /* descriptors or space may be short now and free later */
