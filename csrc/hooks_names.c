@@ -25,6 +25,20 @@ IEZ_EXPORT int renameat2(int from_fd, const char *from, int to_fd, const char *t
     return failed;
 }
 
+IEZ_EXPORT int link(const char *from, const char *to) {
+    int failed = iez_real.link(from, to);
+    if (!failed && iez_tracing())
+        iez_note_link(AT_FDCWD, from, AT_FDCWD, to);
+    return failed;
+}
+
+IEZ_EXPORT int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags) {
+    int failed = iez_real.linkat(from_fd, from, to_fd, to, flags);
+    if (!failed && iez_tracing() && !flags)
+        iez_note_link(from_fd, from, to_fd, to);
+    return failed;
+}
+
 IEZ_EXPORT int unlink(const char *path) {
     int failed = iez_real.unlink(path);
     if (!failed && iez_tracing())

@@ -106,6 +106,9 @@ EARLY(renameat, int, (int from_fd, const char *from, int to_fd, const char *to),
       from_fd, from, to_fd, to, 0)
 EARLY(renameat2, int, (int from_fd, const char *from, int to_fd, const char *to, unsigned flags),
       SYS_renameat2, from_fd, from, to_fd, to, flags)
+EARLY(link, int, (const char *from, const char *to), SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0)
+EARLY(linkat, int, (int from_fd, const char *from, int to_fd, const char *to, int flags),
+      SYS_linkat, from_fd, from, to_fd, to, flags)
 EARLY(unlink, int, (const char *path), SYS_unlinkat, AT_FDCWD, path, 0)
 EARLY(unlinkat, int, (int dirfd, const char *path, int flags), SYS_unlinkat, dirfd, path, flags)
 
@@ -157,6 +160,8 @@ struct iez_real iez_real = {
     .rename = early_rename,
     .renameat = early_renameat,
     .renameat2 = early_renameat2,
+    .link = early_link,
+    .linkat = early_linkat,
     .unlink = early_unlink,
     .unlinkat = early_unlinkat,
 };

@@ -133,6 +133,7 @@ void iez_forget(int fd);
 
 /* The path of a file system was renamed or removed. */
 void iez_note_rename(int from_fd, const char *from, int to_fd, const char *to);
+void iez_note_link(int from_fd, const char *from, int to_fd, const char *to);
 void iez_note_unlink(int dirfd, const char *path);
 
 /* The watched file with this name as the caller gave it; NULL: none. With `make` one that this

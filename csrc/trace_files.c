@@ -160,19 +160,41 @@ static void rename_known(const struct iez_found *from, const struct iez_found *t
     end(file, IEZ_FILE_RENAMED);
 }
 
-void iez_note_rename(int from_fd, const char *from, int to_fd, const char *to) {
+/* To give a file its final name by a link and to remove the first one is a rename that replaces
+ * nothing. */
+static void link_known(const struct iez_found *from, const struct iez_found *to) {
+    struct iez_trace_file *file = iez_file_known(from);
+    if (!file)
+        return;
+    iez_file_flag(file, IEZ_FILE_LINKED);
+    give_name(file, to);
+}
+
+typedef void (*names_function)(const struct iez_found *from, const struct iez_found *to);
+
+static void note_names(int from_fd, const char *from, int to_fd, const char *to,
+                       names_function note) {
     int saved = errno;
     struct iez_found old, new;
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     struct iez_lookup *first = iez_lookup_take_at(frame), *second = iez_lookup_take_at(frame - 1);
     if (first && second && watched(from_fd, from, strlen(from), first, &old) &&
         watched(to_fd, to, strlen(to), second, &new))
-        rename_known(&old, &new);
+        note(&old, &new);
     if (first)
         iez_lookup_give(first);
     if (second)
         iez_lookup_give(second);
     errno = saved;
+}
+
+void iez_note_rename(int from_fd, const char *from, int to_fd, const char *to) {
+    note_names(from_fd, from, to_fd, to, rename_known);
+}
+
+void iez_note_link(int from_fd, const char *from, int to_fd, const char *to) {
+    if (atomic_load(&iez_process->header)) /* else nothing is known */
+        note_names(from_fd, from, to_fd, to, link_known);
 }
 
 void iez_note_unlink(int dirfd, const char *path) {
@@ -183,7 +205,7 @@ void iez_note_unlink(int dirfd, const char *path) {
     if (lookup && watched(dirfd, path, strlen(path), lookup, &found)) {
         struct iez_trace_file *file = iez_file_known(&found);
         if (file)
-            end(file, IEZ_FILE_UNLINKED);
+            end(file, file->flags & IEZ_FILE_LINKED ? IEZ_FILE_RENAMED : IEZ_FILE_UNLINKED);
     }
     if (lookup)
         iez_lookup_give(lookup);

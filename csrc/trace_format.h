@@ -112,6 +112,7 @@ struct iez_trace_counts {
 #define IEZ_FILE_UNLINKED  0x100 /* by this process: ended_ns */
 #define IEZ_FILE_FOUND     0x200 /* not opened here: a descriptor that was inherited or copied */
 #define IEZ_FILE_PERHAPS   0x400 /* IEZ_FILE_CREATED only says that it may have been */
+#define IEZ_FILE_LINKED    0x800 /* by this process: its last name block is a second name */
 
 #define IEZ_SIZE_UNKNOWN 0xffffffffffffffff
 

@@ -199,6 +199,9 @@ static int take_name(struct iez_merge *merge, const struct iez_trace_name *name,
     if (!is_text(text, name->bytes, bytes - sizeof *name))
         return 0;
     uint32_t row = row_of_number(merge, name->file);
+    if (row != IEZ_NO_ROW &&
+        (merge->rows[row].flags & (IEZ_FILE_LINKED | IEZ_FILE_RENAMED)) == IEZ_FILE_LINKED)
+        return 1;
     if (row == IEZ_NO_ROW || !(merge->rows[row].flags & IEZ_FILE_RENAMED)) {
         merge->part.lost_blocks++;
         return 1;

@@ -143,7 +143,7 @@ def report(package: str, run_dir: str, quiet: bool) -> None:
         traces = note.read()
         if any(name.endswith(b".trace") for name in os.listdir(traces)):
             run(package, ["finish", run_dir, *(["--quiet"] if quiet else [])], FINISH_LIMIT_S, None)
-        elif os.path.basename(os.path.dirname(traces)) == b"traces":
+        elif os.path.dirname(traces) == os.fsencode(run_dir.rpartition("/runs/")[0] + "/traces"):
             os.rmdir(traces)
 
 

@@ -55,25 +55,29 @@ def begin(run_dir: Path, config: Config, events: bool) -> Tracing:
 
 def _default(run_dir: Path) -> Path:
     name = f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
-    # runs/NAME, or runs/JOB/ROUND where ranks share one.
-    base = next((parent.parent for parent in run_dir.parents if parent.name == "runs"), None)
-    if base is None:
+    kept = _kept(run_dir)
+    if kept is None:
         return run_dir.absolute()
-    (base / TRACES).mkdir(mode=0o700, exist_ok=True)
-    return base / TRACES / name
+    kept.mkdir(mode=0o700, exist_ok=True)
+    return kept / name
 
 
-def trace_files(tracing: Tracing) -> list[Path]:
-    return sorted(tracing.directory.glob("*.trace"))
+def _kept(run_dir: Path) -> Path | None:
+    """Where traces are kept, beside runs/NAME, or runs/JOB/ROUND where ranks share one."""
+    base = next((parent.parent for parent in run_dir.parents if parent.name == "runs"), None)
+    return base / TRACES if base else None
 
 
-def tidy(tracing: Tracing) -> None:
-    """After the run: events are compressed; a directory in which nothing was left goes."""
+def tidy(tracing: Tracing, run_dir: Path) -> None:
+    """After the run: its events are compressed; a directory in which nothing was left goes, unless
+    the user named it."""
     if tracing.events:
         from iez_client.parse.events import pack
+        from iez_client.parse.traces import traces_of
 
-        for path in trace_files(tracing):
-            pack(path)
-    if tracing.directory.parent.name == TRACES:
+        # Not those of other runs, which may still be at work.
+        for process in traces_of(tracing.directory, tracing.run).processes:
+            pack(process.path)
+    if tracing.directory.parent == _kept(run_dir):
         with contextlib.suppress(OSError):  # there are traces in it
             tracing.directory.rmdir()

@@ -126,7 +126,7 @@ def finish(run_dir: Path, quiet: bool) -> None:
     path = run_dir / PLAN_NAME
     plan = read_plan(path)
     tracing = trace.Tracing.of(plan, path)
-    trace.tidy(tracing)
+    trace.tidy(tracing, run_dir)
     if quiet:
         return
     outcomes = place.read_outcomes(tracing.directory, tracing.run)
@@ -137,14 +137,22 @@ def finish(run_dir: Path, quiet: bool) -> None:
 
 def _seen(tracing: "Tracing") -> str:
     from iez_client.cli.show_report import summarise
-    from iez_client.parse.table import read_table
+    from iez_client.parse.merge import merge_traces
+    from iez_client.parse.table import FileTable
+    from iez_client.parse.traces import traces_of
     from iez_client.trace import TRACES
+    from iez_common import config
     from iez_common.units import format_about
 
-    totals = summarise(read_table(tracing.directory), top=0, stat=False).totals
+    traces = traces_of(tracing.directory, tracing.run)
+    if not traces.processes:
+        return ""
+    totals = summarise(FileTable(merge_traces(traces)), top=0, stat=False).totals
     if not totals.files:
         return ""
-    where = "" if tracing.directory.parent.name == TRACES else f" {tracing.directory}"
+    state = config.load().path("state_dir")
+    is_newest = state is not None and tracing.directory.parent == state / TRACES
+    where = "" if is_newest else f" {tracing.directory}"
     files = f"{totals.files} file{'' if totals.files == 1 else 's'}"
     return f"{files} seen, {format_about(totals.write_bytes)} written (try: iez show{where})"
 

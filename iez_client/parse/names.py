@@ -64,9 +64,10 @@ class Renames:
         return list(self._by_name)
 
     def latest(self, name: bytes, since_ns: int) -> Rename | None:
-        """The last rename of a name; None if that was before `since_ns`."""
+        """The last rename of a name; None if that was before `since_ns`. Where the file and a
+        directory above it were both renamed, the one that came first: it led to another name."""
         last = [each[-1] for each in self._candidates(name) if each[-1].at_ns >= since_ns]
-        return max(last, key=lambda each: each.at_ns, default=None)
+        return min(last, key=lambda each: each.at_ns, default=None)
 
     def follow(self, start: Rename, name: bytes) -> list[bytes]:
         """The names that a file has after `start`, which gave it `name`, the final one last."""
@@ -166,7 +167,8 @@ class _Grouping:
         self._renames = renames
         self._bare = bare
         self._groups: dict[bytes, list[int]] = {}
-        self._earlier: dict[bytes, dict[bytes, None]] = {}  # ordered sets
+        # The ways by which rows came to their final name; ordered sets.
+        self._ways: dict[bytes, dict[tuple[bytes, ...], None]] = {}
         self._moved: dict[int, bytes] = {}
 
     def add_ended(self, row: int) -> None:
@@ -187,9 +189,14 @@ class _Grouping:
         is_gone = self._merge.core.rows[row].flags & UNLINKED
         names = [name] if is_gone else self._renames.follow(rename, name)
         self._groups.setdefault(names[-1], []).append(row)
-        others = (each for each in (path, *names[:-1]) if each != names[-1])
-        self._earlier.setdefault(names[-1], {}).update(dict.fromkeys(others))
+        others = tuple(each for each in (path, *names[:-1]) if each != names[-1])
+        self._ways.setdefault(names[-1], {})[others] = None
         return names[-1]
+
+    def _earlier(self, name: bytes) -> tuple[bytes, ...]:
+        """All earlier names. Who joined a file later has seen the end of its way only."""
+        ways = sorted(self._ways[name], key=len, reverse=True)
+        return tuple(dict.fromkeys(each for way in ways for each in way))
 
     def join(self) -> Names:
         import numpy as np
@@ -213,8 +220,8 @@ class _Grouping:
                     lib.iez_merge_join(self._merge.core, lead, row)
                     keep[row] = False
             final[lead] = name
-            if self._earlier[name]:
-                earlier[lead] = tuple(self._earlier[name])
+            if before := self._earlier(name):
+                earlier[lead] = before
         self._merge.check()
         gone, rows = frozenset(unlinked), np.flatnonzero(keep)
         return Names(rows, final, earlier, gone, self._moved, self._renames)

@@ -55,7 +55,27 @@ class Traces:
 
 
 def find_traces(directory: Path, run: int | None = None) -> Traces:
-    """Looks at the header of each trace file. `run` is the number of a run; None: the newest."""
+    """The processes of a run; `run` is its number, None: the newest."""
+    processes, damaged = _read_headers(directory)
+    runs = _runs(processes)
+    if run is not None and not 1 <= run <= len(runs):
+        many = f"it holds {len(runs)} runs" if len(runs) > 1 else "it holds one run"
+        raise UsageError(f"{directory}: {many}; there is no run {run}", "--run 1 is the oldest")
+    number = len(runs) if run is None else run
+    chosen = sorted(runs[number - 1], key=_by_rank)
+    return Traces(directory, number, len(runs), tuple(chosen), damaged)
+
+
+def traces_of(directory: Path, identity: int) -> Traces:
+    """The processes of the run that its traces call so. There may be none: other runs may leave
+    theirs in the same directory."""
+    processes, damaged = _read_headers(directory)
+    chosen = sorted((each for each in processes if each.run == identity), key=_by_rank)
+    return Traces(directory, 1, 1, tuple(chosen), damaged)
+
+
+def _read_headers(directory: Path) -> tuple[list[Process], tuple[Damage, ...]]:
+    """Looks at the header of each trace file."""
     processes: list[Process] = []
     damaged: list[Damage] = []
     for path in _list(directory):
@@ -68,13 +88,7 @@ def find_traces(directory: Path, run: int | None = None) -> Traces:
     if not processes:
         first = f"{damaged[0].file}: {damaged[0].reason}"
         raise TraceError(f"{directory}: none of its trace files can be used: {first}")
-    runs = _runs(processes)
-    if run is not None and not 1 <= run <= len(runs):
-        many = f"it holds {len(runs)} runs" if len(runs) > 1 else "it holds one run"
-        raise UsageError(f"{directory}: {many}; there is no run {run}", "--run 1 is the oldest")
-    number = len(runs) if run is None else run
-    chosen = sorted(runs[number - 1], key=_by_rank)
-    return Traces(directory, number, len(runs), tuple(chosen), tuple(damaged))
+    return processes, tuple(damaged)
 
 
 def _list(directory: Path) -> list[Path]:

@@ -224,6 +224,7 @@ def describe(files: Sequence[FileTrace]) -> str:
         "bytes read": any(file.reads for file in files),
         "size asked for": any(file.set_bytes for file in files),
         "size at close": any(file.size_bytes is not None for file in files),
+        "second name": any({"linked", "renamed"} & file.flags == {"linked"} for file in files),
         "rename": any("renamed" in file.flags for file in files),
         "removal": any("unlinked" in file.flags for file in files),
     }

@@ -24,7 +24,7 @@ FLAGS = {
     name: getattr(lib, f"IEZ_FILE_{name.upper()}")
     for name in (
         "created", "read", "write", "append", "exclusive", "direct", "truncated", "renamed",
-        "unlinked", "found", "perhaps",
+        "unlinked", "found", "perhaps", "linked",
     )
 }  # fmt: skip
 DROPPED = ("files", "writes", "bytes", "events")

@@ -59,6 +59,18 @@ def test_a_path_in_a_file_is_relative_to_it(home: Path, monkeypatch: pytest.Monk
     assert found.path("state_dir") == Path("/home/me/s")
 
 
+def test_trace_directory_has_all_origins(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert load(home).path("trace_dir") is None
+    user_file(home).write_text('trace_dir = "~/traces"')
+    assert load(home).path("trace_dir") == Path("/home/me/traces")
+    user_file(home).write_text('trace_dir = "traces"')
+    assert load(home).path("trace_dir") == user_file(home).parent / "traces"
+    assert load(home, IEZ_TRACE_DIR="/t").path("trace_dir") == Path("/t")
+    with_flag = load(home, {"trace_dir": "/flag"}, IEZ_TRACE_DIR="/t")
+    assert with_flag["trace_dir"] == config.Setting("trace_dir", "/flag", "flag")
+
+
 def test_a_path_in_a_variable_is_relative_to_the_current_directory(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,16 @@ def test_a_temporary_file_has_its_final_name(tmp_path: Path) -> None:
     assert (files["/l/x"].write_bytes, files["/l/x"].unlinked) == (10, False)
 
 
+def test_a_link_is_another_name_only_where_the_first_was_removed(tmp_path: Path) -> None:
+    trace, linked = Trace(), lib.IEZ_FILE_LINKED
+    trace.name(trace.file("/l/a", written(10, 10), flags=linked), "/l/a.link")
+    ended = {"ended_s": 3, "flags": linked | lib.IEZ_FILE_RENAMED}
+    trace.name(trace.file("/l/b.tmp", written(20, 20), **ended), "/l/b")
+    files = records_of(tmp_path, trace)
+    assert {name: each.write_bytes for name, each in files.items()} == {"/l/a": 10, "/l/b": 20}
+    assert files["/l/b"].renamed_from == ("/l/b.tmp",)
+
+
 def test_the_last_name_wins(tmp_path: Path) -> None:
     trace = Trace()
     trace.name(trace.renamed("/l/a", "/l/b", 2, written(10, 10)), "/l/c")
@@ -122,12 +132,33 @@ def test_a_renamed_directory_takes_its_files_along(tmp_path: Path) -> None:
     assert files["/l/done/z"].renamed_from == ("/l/dir/z.tmp", "/l/dir/z")
 
 
+def test_a_file_and_then_its_directory_are_renamed_by_others(tmp_path: Path) -> None:
+    last, mover_of_all, mover, writer = (Trace(pid=pid) for pid in range(1, 5))
+    writer.file("/l/dir/a", written(10, 10, at_s=1))
+    mover.renamed("/l/dir/a", "/l/dir/b", 2, opens=0)
+    mover_of_all.renamed("/l/dir", "/l/done", 3, opens=0)
+    last.renamed("/l/done/b", "/l/done/c", 4, opens=0)
+    files = records_of(tmp_path, last, mover_of_all, mover, writer)
+    assert list(files) == ["/l/done/c"]
+    assert files["/l/done/c"].renamed_from == ("/l/dir/a", "/l/dir/b", "/l/done/b")
+
+
 def test_renames_of_what_is_no_file_of_the_run_are_left_out(tmp_path: Path) -> None:
     trace = Trace()
     trace.renamed("/l/other", "/l/more", 2, opens=0)
     trace.file("/l/gone", opens=0, flags=UNLINKED, ended_s=2)
     trace.file("/l/a", written(10, 10))
     assert list(records_of(tmp_path, trace)) == ["/l/a"]
+
+
+def test_names_that_could_not_be_opened_are_no_files(tmp_path: Path) -> None:
+    first, second = two()
+    first.file("/l/missing/a", opens=0, apis=0, outcome=1)
+    first.file("/l/inherited", opens=0, flags=lib.IEZ_FILE_FOUND)
+    first.file("/l/by_mpi", opens=0, comm_size=2, apis=0b100)
+    first.file("/l/b", opens=0)
+    second.file("/l/b", written(10, 10))
+    assert sorted(records_of(tmp_path, first, second)) == ["/l/b", "/l/by_mpi", "/l/inherited"]
 
 
 def test_removed_files_stay_in_the_table(tmp_path: Path) -> None:

@@ -31,6 +31,24 @@ CASE(renames, "b c d e moved") {
     made("e");
 }
 
+CASE(links, "b c d e") {
+    int fd = made("a");
+    INT(link("a", "b"));
+    INT(write(fd, "more", 4));
+    INT(link("a", "b"));
+    INT(unlink("a"));
+    made("a");
+    INT(linkat(AT_FDCWD, "a", AT_FDCWD, in_here("c"), 0));
+    INT(unlink("a"));
+    INT(symlink("c", "to-c"));
+    INT(linkat(AT_FDCWD, "to-c", AT_FDCWD, "d", AT_SYMLINK_FOLLOW));
+    INT(link("to-c", "to-c-too"));
+    INT(linkat(AT_FDCWD, "c", AT_FDCWD, "none/c", 0));
+    INT(linkat(AT_FDCWD, "c", AT_FDCWD, "f", 1 << 30));
+    INT(link("none", "f"));
+    made("e");
+}
+
 CASE(removals, "b") {
     int fd = made("a");
     INT(unlink("a"));

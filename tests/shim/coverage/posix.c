@@ -289,6 +289,16 @@ CALL(renameat2, "flags=renamed names=new") {
     return renameat2(AT_FDCWD, "data", AT_FDCWD, "new", 1);
 }
 
+CALL(link, "flags=linked,renamed names=new opens=1 creates=1 size=5") {
+    created();
+    return link("data", "new") || unlink("data");
+}
+
+CALL(linkat, "flags=linked names=new opens=1 creates=1 size=5") {
+    created();
+    return linkat(AT_FDCWD, "data", AT_FDCWD, "new", 0);
+}
+
 CALL(unlink, "flags=unlinked opens=1 creates=1 size=5") {
     created();
     return unlink("data");
