@@ -17,7 +17,7 @@
 #endif
 
 /* A part of the trace file. Blocks are made in `memory`, which is `mapped`, the file itself, unless
- * a store to that might kill: see trace_file.c. */
+ * a store to that might kill: see trace_chunk.h. */
 struct iez_chunk {
     _Atomic(unsigned char *) memory; /* NULL: not in use, or not yet */
     unsigned char *mapped;

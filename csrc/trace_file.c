@@ -4,12 +4,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +16,7 @@
 #include "system.h"
 #include "text.h"
 #include "trace.h"
+#include "trace_chunk.h"
 
 #define WAITS          1000  /* for another thread, each time letting others run */
 #define FAILURES_MAX   8     /* descriptors or space may be short now and free later */
@@ -27,97 +25,9 @@
 #define COUNTS_BYTES   (64ULL << 20)  /* of a trace without events */
 #define EVENTS_BYTES   (512ULL << 20) /* of a trace with them */
 
-/* Whether blocks that were written once stay the file's own. Elsewhere (copy on write, network
- * file systems) a store to a mapped page may need new space, and kills where there is none. */
-static bool keeps_its_blocks(int fd) {
-    struct statfs fs;
-    if (syscall(SYS_fstatfs, fd, &fs) != 0)
-        return false;
-    return fs.f_type == 0xEF53 /* ext */ || fs.f_type == 0x58465342 /* xfs */ ||
-           fs.f_type == 0x01021994 /* tmpfs */;
-}
-
-/* A write beyond the process's own limit would be answered with SIGXFSZ. */
-static bool may_write(uint64_t bytes) {
-    struct rlimit limit;
-    return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur >= bytes;
-}
-
-/* Blocks of the disk for a part of the file, so that no store ever needs one. */
-static bool allocate(int fd, uint64_t offset, uint64_t bytes) {
-    static const char zeros[4096];
-    if (!may_write(offset + bytes)) {
-        errno = EFBIG;
-        return false;
-    }
-    if (syscall(SYS_fallocate, fd, 0, offset, bytes) == 0)
-        return true;
-    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-        return false;
-    for (uint64_t at = 0; at < bytes; at += sizeof zeros)
-        if (syscall(SYS_pwrite64, fd, zeros, sizeof zeros, offset + at) != (long)sizeof zeros)
-            return false;
-    return true;
-}
-
-/* Brings a new part of the file into memory at once. The first store to each of its pages would
- * take the kernel's way through the file system: 5 microseconds on ext4, 40 nanoseconds an event.
- * What cannot be written here still has its blocks. */
-static void write_zeros(int fd, uint64_t offset, uint64_t bytes) {
-    enum { PART_BYTES = 16384, PARTS = 64 };
-    static _Alignas(IEZ_PAGE_BYTES) char zeros[PART_BYTES];
-    struct iovec parts[PARTS];
-    for (int i = 0; i < PARTS; i++)
-        parts[i] = (struct iovec){zeros, PART_BYTES};
-    for (uint64_t left = bytes; left >= PART_BYTES;) {
-        uint64_t count = left / PART_BYTES < PARTS ? left / PART_BYTES : PARTS;
-        long done = syscall(SYS_pwritev, fd, parts, count, offset + bytes - left, 0L);
-        if (done != (long)(count * PART_BYTES))
-            return;
-        left -= (uint64_t)done;
-    }
-}
-
-static bool map_chunk(int fd, uint64_t offset, uint32_t bytes, bool is_careful,
-                      struct iez_chunk *chunk) {
-    const int rights = PROT_READ | PROT_WRITE;
-    void *mapped = mmap(NULL, bytes, rights, MAP_SHARED, fd, (off_t)offset);
-    if (mapped == MAP_FAILED)
-        return false;
-    void *memory = mapped;
-    if (is_careful) {
-        memory = mmap(NULL, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) {
-            munmap(mapped, bytes);
-            return false;
-        }
-    }
-    chunk->mapped = mapped;
-    chunk->bytes = bytes;
-    atomic_store(&chunk->memory, memory);
-    return true;
-}
-
-static void unmap_chunk(struct iez_chunk *chunk) {
-    unsigned char *memory = atomic_exchange(&chunk->memory, NULL);
-    munmap(chunk->mapped, chunk->bytes);
-    if (memory != chunk->mapped)
-        munmap(memory, chunk->bytes);
-}
-
 static struct iez_chunk *new_chunk(struct iez_process *process) {
     uint32_t number = atomic_fetch_add(&process->chunk_count, 1);
     return number < IEZ_CHUNKS ? &process->chunks[number] : NULL;
-}
-
-static uint32_t page_bytes(void) {
-    unsigned long bytes = getauxval(AT_PAGESZ);
-    return bytes ? (uint32_t)bytes : 4096;
-}
-
-static uint32_t whole_pages(uint32_t bytes) {
-    uint32_t page = page_bytes();
-    return (bytes + page - 1) / page * page;
 }
 
 static uint64_t clock_ns(clockid_t clock) {
@@ -187,9 +97,9 @@ static bool set_up(struct iez_process *process, int fd, struct iez_chunk *chunk)
     struct stat st;
     if (iez_sys_fstat(fd, &st) == 0 && !(st.st_mode & S_IRUSR))
         syscall(SYS_fchmod, fd, 0600); /* the program's umask hid it from its own user */
-    bool is_careful = !keeps_its_blocks(fd);
-    uint32_t bytes = whole_pages(FIRST_BYTES);
-    if (!allocate(fd, 0, bytes) || !map_chunk(fd, 0, bytes, is_careful, chunk))
+    bool is_careful = !iez_chunk_is_safe(fd);
+    uint32_t bytes = iez_whole_pages(FIRST_BYTES);
+    if (!iez_chunk_allocate(fd, 0, bytes) || !iez_chunk_map(fd, 0, bytes, is_careful, chunk))
         return false;
     uint64_t none = 0;
     atomic_store(&chunk->used, (uint32_t)sizeof(struct iez_trace_header));
@@ -215,7 +125,7 @@ static bool adopt(struct iez_process *process, struct iez_chunk *chunk, uint64_t
     if (is_first)
         iez_trace_publish(header, sizeof *header);
     else
-        unmap_chunk(chunk);
+        iez_chunk_unmap(chunk);
     return is_first;
 }
 
@@ -264,7 +174,7 @@ struct iez_trace_header *iez_trace_header(void) {
 
 static uint32_t step_bytes(uint64_t file_bytes, uint64_t at_least) {
     uint32_t bytes = file_bytes < STEP_BYTES_MAX ? (uint32_t)file_bytes : STEP_BYTES_MAX;
-    return whole_pages(bytes < at_least ? (uint32_t)at_least : bytes);
+    return iez_whole_pages(bytes < at_least ? (uint32_t)at_least : bytes);
 }
 
 /* A descriptor of the file: none is held. */
@@ -287,13 +197,13 @@ static struct iez_chunk *add_chunk(struct iez_process *process, uint32_t bytes) 
     uint64_t offset = atomic_fetch_add(&process->file_bytes, bytes);
     bool is_careful = atomic_load(&process->is_careful);
     struct iez_chunk *chunk = NULL;
-    if (allocate(fd, offset, bytes))
+    if (iez_chunk_allocate(fd, offset, bytes))
         chunk = new_chunk(process);
     else
         say_if_full(errno);
     if (chunk && !is_careful)
-        write_zeros(fd, offset, bytes);
-    if (chunk && !map_chunk(fd, offset, bytes, is_careful, chunk))
+        iez_chunk_warm(fd, offset, bytes);
+    if (chunk && !iez_chunk_map(fd, offset, bytes, is_careful, chunk))
         chunk = NULL;
     if (!chunk)
         atomic_fetch_add(&process->growth_failures, 1);
