@@ -77,23 +77,23 @@ IEZ_EXPORT int creat64(const char *path, mode_t mode) {
 IEZ_EXPORT int __open_2(const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
         return noted(iez_real.open(path, flags), path, flags);
-    return iez_real.__open_2(path, flags);
+    return IEZ_LATE(__open_2)(path, flags);
 }
 
 IEZ_EXPORT int __open64_2(const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
         return noted(iez_real.open64(path, flags), path, flags);
-    return iez_real.__open64_2(path, flags);
+    return IEZ_LATE(__open64_2)(path, flags);
 }
 
 IEZ_EXPORT int __openat_2(int dirfd, const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
         return noted(iez_real.openat(dirfd, path, flags), path, flags);
-    return iez_real.__openat_2(dirfd, path, flags);
+    return IEZ_LATE(__openat_2)(dirfd, path, flags);
 }
 
 IEZ_EXPORT int __openat64_2(int dirfd, const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
         return noted(iez_real.openat64(dirfd, path, flags), path, flags);
-    return iez_real.__openat64_2(dirfd, path, flags);
+    return IEZ_LATE(__openat64_2)(dirfd, path, flags);
 }

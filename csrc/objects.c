@@ -176,44 +176,45 @@ static uintptr_t function_in(const struct symbol_table *table, const char *name,
     }
 }
 
-struct find {
-    const char *const *names;
-    uintptr_t *found;
-    size_t count, left;
-    uint32_t *hashes;
+/* Objects of the start are never unloaded: what is taken down of them holds. */
+#define TABLES_MAX 128
+static _Alignas(64) struct symbol_table tables[TABLES_MAX];
+static size_t table_count;
+
+struct taking {
     uintptr_t address;
     bool is_after;
 };
 
-static int find_in(struct dl_phdr_info *info, size_t size, void *data) {
-    struct find *find = data;
-    struct symbol_table table;
+static int take_down(struct dl_phdr_info *info, size_t size, void *data) {
+    struct taking *taking = data;
     (void)size;
-    if (!find->is_after) {
-        find->is_after = holds(info, find->address);
+    if (!taking->is_after) {
+        taking->is_after = holds(info, taking->address);
         return 0;
     }
     struct iez_object object = {.base = info->dlpi_addr, .dynamic = dynamic_of(info)};
     if (!object.dynamic)
         return 0;
-    bool can_tell = open_table(&object, &table);
-    for (size_t i = 0; i < find->count; i++) {
-        if (find->found[i] || (can_tell && !may_have(&table, find->hashes[i])))
-            continue;
-        find->found[i] = can_tell ? function_in(&table, find->names[i], find->hashes[i]) : UNSURE;
-        find->left -= find->found[i] != 0;
-    }
-    return find->left == 0;
+    if (!open_table(&object, &tables[table_count]))
+        tables[table_count].bucket_count = 0;
+    return ++table_count == TABLES_MAX;
 }
 
-void iez_objects_find_after(uintptr_t address, const char *const *names, uintptr_t *found,
-                            size_t count) {
-    uint32_t hashes[IEZ_SYMBOLS_MAX];
-    struct find find = {names, found, count, count, hashes, address, false};
-    for (size_t i = 0; i < count; i++)
-        hashes[i] = gnu_hash(names[i]);
-    dl_iterate_phdr(find_in, &find);
-    for (size_t i = 0; i < count; i++)
-        if (found[i] == UNSURE)
-            found[i] = 0;
+void iez_objects_take_down(uintptr_t address) {
+    struct taking taking = {address, false};
+    if (table_count == 0)
+        dl_iterate_phdr(take_down, &taking);
+}
+
+uintptr_t iez_objects_next(const char *name) {
+    uint32_t hash = gnu_hash(name);
+    for (size_t i = 0; i < table_count; i++) {
+        if (tables[i].bucket_count == 0)
+            return 0; /* it cannot be told whether it is in this one */
+        uintptr_t found = may_have(&tables[i], hash) ? function_in(&tables[i], name, hash) : 0;
+        if (found)
+            return found == UNSURE ? 0 : found;
+    }
+    return 0;
 }

@@ -28,12 +28,13 @@ unsigned long long iez_objects_unloaded(void);
 const char *iez_object_bound(const struct iez_object *object, const char *prefix,
                              bool (*allowed)(uintptr_t), uintptr_t *target);
 
-/* The first definition of each name in the objects that come after the one `address` lies in, as
- * dlsym(RTLD_NEXT) from there would find it, into `found`, all zero before; what is not found, or
- * cannot be told (an object without a GNU hash table before it, a function chosen at run time),
- * stays 0. Does not allocate. */
-#define IEZ_SYMBOLS_MAX 144
-void iez_objects_find_after(uintptr_t address, const char *const *names, uintptr_t *found,
-                            size_t count);
+/* Takes down the symbol tables of the objects that come after the one `address` lies in. Called
+ * once, at the start. */
+void iez_objects_take_down(uintptr_t address);
+
+/* The first definition of a function there, as dlsym(RTLD_NEXT) would find it; 0 where it is not
+ * found, or cannot be told (an object without a GNU hash table before it, a function that is chosen
+ * at run time). Takes no lock and does not allocate: it may be called anywhere. */
+uintptr_t iez_objects_next(const char *name);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -29,14 +28,6 @@ static int early_openat(int dirfd, const char *path, int flags, ...) {
 
 static int early_creat(const char *path, mode_t mode) {
     return kernel_openat(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
-}
-
-static int early_open_2(const char *path, int flags) {
-    return kernel_openat(AT_FDCWD, path, flags, 0);
-}
-
-static int early_openat_2(int dirfd, const char *path, int flags) {
-    return kernel_openat(dirfd, path, flags, 0);
 }
 
 static int early_fcntl(int fd, int command, ...) {
@@ -119,10 +110,6 @@ struct iez_real iez_real = {
     .openat64 = early_openat,
     .creat = early_creat,
     .creat64 = early_creat,
-    .__open_2 = early_open_2,
-    .__open64_2 = early_open_2,
-    .__openat_2 = early_openat_2,
-    .__openat64_2 = early_openat_2,
     .write = early_write,
     .pwrite = early_pwrite,
     .pwrite64 = early_pwrite,
@@ -166,58 +153,45 @@ struct iez_real iez_real = {
     .unlinkat = early_unlinkat,
 };
 
-struct hook {
-    const char *name;
-    void *slot;
-};
-
 /* Where the linker's own tables do not tell (musl): dlsym. A libc that lacks a name (musl has no
  * __open_2) has no program that calls it: the first form stays. So it does where another library's
  * dlsym answers with our own function. */
-static void resolve_slowly(const struct hook *hook) {
-    const char *next = dlsym(RTLD_NEXT, hook->name);
-    size_t bytes = strlen(hook->name);
-    char name[32];
+static uintptr_t find_slowly(const char *name) {
+    const char *next = dlsym(RTLD_NEXT, name);
+    size_t bytes = strlen(name);
+    char short_name[32];
     /* Newer musl has the names with 64 for the linker alone. */
-    if (!next && bytes < sizeof name && strcmp(hook->name + bytes - 2, "64") == 0) {
-        memcpy(name, hook->name, bytes - 2);
-        name[bytes - 2] = '\0';
-        next = dlsym(RTLD_NEXT, name);
+    if (!next && bytes < sizeof short_name && strcmp(name + bytes - 2, "64") == 0) {
+        memcpy(short_name, name, bytes - 2);
+        short_name[bytes - 2] = '\0';
+        next = dlsym(RTLD_NEXT, short_name);
     }
     if (!next)
         dlerror(); /* the program must not find our error */
-    else if (next < __ehdr_start || next >= _end)
-        memcpy(hook->slot, &next, sizeof next);
+    return next < __ehdr_start || next >= _end ? (uintptr_t)next : 0;
 }
 
-/* All at once, as dlsym would answer, in a tenth of its time: every process pays for this. */
-static void resolve(const struct hook *hooks, size_t count) {
+/* By the linker's own tables, as dlsym would answer, in a tenth of its time and without its lock: a
+ * child of a threaded program's fork could wait for that without end. */
+void iez_real_find(void *slot, const char *name) {
     int saved = errno;
-    const char *names[IEZ_SYMBOLS_MAX];
-    uintptr_t found[IEZ_SYMBOLS_MAX] = {0};
-    for (size_t i = 0; i < count; i++)
-        names[i] = hooks[i].name;
-    iez_objects_find_after((uintptr_t)&iez_real, names, found, count);
-    for (size_t i = 0; i < count; i++)
-        if (found[i])
-            memcpy(hooks[i].slot, &found[i], sizeof found[i]);
-        else
-            resolve_slowly(&hooks[i]);
+    uintptr_t found = iez_objects_next(name);
+    if (!found)
+        found = find_slowly(name);
+    if (found)
+        memcpy(slot, &found, sizeof found);
     errno = saved;
 }
 
 void iez_real_resolve(void) {
-#define LIBC_HOOK(name) {#name, &iez_real.name},
-#define LATE_HOOK(name) {#name, &iez_real.name},
+    iez_objects_take_down((uintptr_t)&iez_real);
+#define LIBC_HOOK(name) iez_real_find(&iez_real.name, #name);
+#define LATE_HOOK(name)
 #define CALLER_HOOK(name)
 #define MADE_HOOK(name)
-    static const struct hook hooks[] = {
 #include "hooks.def"
-    };
 #undef LIBC_HOOK
 #undef LATE_HOOK
 #undef CALLER_HOOK
 #undef MADE_HOOK
-    resolve(hooks, sizeof hooks / sizeof *hooks);
-    _Static_assert(sizeof hooks / sizeof *hooks <= IEZ_SYMBOLS_MAX, "room for the hooks");
 }

@@ -50,10 +50,14 @@ struct iez_real {
  * libc at hand lacks. */
 extern struct iez_real iez_real;
 
-/* Resolves all: at the start, because a child of fork could wait for ever for the linker's lock. */
+/* Resolves the LIBC ones. */
 void iez_real_resolve(void);
 
-/* A LATE one: NULL until then. */
-#define IEZ_LATE(name) (iez_real.name ? iez_real.name : (iez_real_resolve(), iez_real.name))
+/* Resolves one. */
+void iez_real_find(void *slot, const char *name);
+
+/* A LATE one: resolved when it is first called. */
+#define IEZ_LATE(name)                                                                             \
+    (iez_real.name ? iez_real.name : (iez_real_find(&iez_real.name, #name), iez_real.name))
 
 #endif

@@ -46,7 +46,11 @@ class FileTable:
         self.names = resolve(self.merge)
         helpers = helper_rows(self.merge, self.names.final)
         everything = self.merge.rows
-        self._numbers = self.names.rows[~is_bare(everything[self.names.rows])]
+        self._numbers = self.names.rows
+        unopened = self._numbers[everything["opens"][self._numbers] == 0]
+        bare = unopened[is_bare(everything[unopened])]
+        if len(bare):
+            self._numbers = np.setdiff1d(self._numbers, bare, assume_unique=True)
         whole = len(self._numbers) == len(everything)
         self.rows: Rows = everything if whole else everything[self._numbers]
         self.is_helper: NDArray[np.bool_] = helpers if whole else helpers[self._numbers]
