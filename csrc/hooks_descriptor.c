@@ -11,22 +11,22 @@
 
 IEZ_EXPORT int close(int fd) {
     iez_note_close(fd, 0);
-    return iez_real.close(fd);
+    return IEZ_REAL(close)(fd);
 }
 
 IEZ_EXPORT int close_range(unsigned first, unsigned last, int flags) {
     if (!((unsigned)flags & CLOSE_RANGE_CLOEXEC))
         iez_note_close_range(first, last);
-    return iez_real.close_range(first, last, flags);
+    return IEZ_REAL(close_range)(first, last, flags);
 }
 
 IEZ_EXPORT void closefrom(int first) {
     iez_note_close_range(first > 0 ? (unsigned)first : 0, ~0U);
-    iez_real.closefrom(first);
+    IEZ_REAL(closefrom)(first);
 }
 
 IEZ_EXPORT int dup(int fd) {
-    int copy = iez_real.dup(fd);
+    int copy = IEZ_REAL(dup)(fd);
     iez_forget(copy);
     return copy;
 }
@@ -34,13 +34,13 @@ IEZ_EXPORT int dup(int fd) {
 IEZ_EXPORT int dup2(int fd, int target) {
     if (fd != target)
         iez_note_close(target, 0);
-    return iez_real.dup2(fd, target);
+    return IEZ_REAL(dup2)(fd, target);
 }
 
 IEZ_EXPORT int dup3(int fd, int target, int flags) {
     if (fd != target)
         iez_note_close(target, 0);
-    return iez_real.dup3(fd, target, flags);
+    return IEZ_REAL(dup3)(fd, target, flags);
 }
 
 static inline bool copies(int command) {
@@ -53,7 +53,7 @@ IEZ_EXPORT int fcntl(int fd, int command, ...) {
     va_start(arguments, command);
     void *argument = va_arg(arguments, void *);
     va_end(arguments);
-    int result = iez_real.fcntl(fd, command, argument);
+    int result = IEZ_REAL(fcntl)(fd, command, argument);
     if (copies(command))
         iez_forget(result);
     return result;
@@ -64,7 +64,7 @@ IEZ_EXPORT int fcntl64(int fd, int command, ...) {
     va_start(arguments, command);
     void *argument = va_arg(arguments, void *);
     va_end(arguments);
-    int result = iez_real.fcntl64(fd, command, argument);
+    int result = IEZ_REAL(fcntl64)(fd, command, argument);
     if (copies(command))
         iez_forget(result);
     return result;
@@ -72,12 +72,12 @@ IEZ_EXPORT int fcntl64(int fd, int command, ...) {
 
 IEZ_EXPORT void _exit(int status) {
     iez_trace_end(false);
-    iez_real._exit(status);
+    IEZ_REAL(_exit)(status);
     __builtin_unreachable();
 }
 
 IEZ_EXPORT void _Exit(int status) {
     iez_trace_end(false);
-    iez_real._Exit(status);
+    IEZ_REAL(_Exit)(status);
     __builtin_unreachable();
 }

@@ -30,22 +30,22 @@ static inline int forward_openat(openat_function *real, int dirfd, const char *p
 
 IEZ_EXPORT int open(const char *path, int flags, ...) {
     IEZ_MODE_ARGUMENT(mode, flags);
-    return forward_open(iez_real.open, path, flags, mode);
+    return forward_open(IEZ_REAL(open), path, flags, mode);
 }
 
 IEZ_EXPORT int open64(const char *path, int flags, ...) {
     IEZ_MODE_ARGUMENT(mode, flags);
-    return forward_open(iez_real.open64, path, flags, mode);
+    return forward_open(IEZ_REAL(open64), path, flags, mode);
 }
 
 IEZ_EXPORT int openat(int dirfd, const char *path, int flags, ...) {
     IEZ_MODE_ARGUMENT(mode, flags);
-    return forward_openat(iez_real.openat, dirfd, path, flags, mode);
+    return forward_openat(IEZ_REAL(openat), dirfd, path, flags, mode);
 }
 
 IEZ_EXPORT int openat64(int dirfd, const char *path, int flags, ...) {
     IEZ_MODE_ARGUMENT(mode, flags);
-    return forward_openat(iez_real.openat64, dirfd, path, flags, mode);
+    return forward_openat(IEZ_REAL(openat64), dirfd, path, flags, mode);
 }
 
 /* creat() is open() with these flags; asked for other ones, it can only be open(). */
@@ -54,15 +54,15 @@ IEZ_EXPORT int openat64(int dirfd, const char *path, int flags, ...) {
 static int creat_as_open(const char *path, int flags, ...) {
     IEZ_MODE_ARGUMENT(mode, flags);
     if (flags == CREAT_FLAGS)
-        return iez_real.creat(path, mode);
-    return iez_real.open(path, flags, mode);
+        return IEZ_REAL(creat)(path, mode);
+    return IEZ_REAL(open)(path, flags, mode);
 }
 
 static int creat64_as_open(const char *path, int flags, ...) {
     IEZ_MODE_ARGUMENT(mode, flags);
     if (flags == CREAT_FLAGS)
-        return iez_real.creat64(path, mode);
-    return iez_real.open64(path, flags, mode);
+        return IEZ_REAL(creat64)(path, mode);
+    return IEZ_REAL(open64)(path, flags, mode);
 }
 
 IEZ_EXPORT int creat(const char *path, mode_t mode) {
@@ -76,24 +76,24 @@ IEZ_EXPORT int creat64(const char *path, mode_t mode) {
 /* The checked forms have no mode: they are open(), or libc ends the program. */
 IEZ_EXPORT int __open_2(const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return noted(iez_real.open(path, flags), path, flags);
+        return noted(IEZ_REAL(open)(path, flags), path, flags);
     return IEZ_LATE(__open_2)(path, flags);
 }
 
 IEZ_EXPORT int __open64_2(const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return noted(iez_real.open64(path, flags), path, flags);
+        return noted(IEZ_REAL(open64)(path, flags), path, flags);
     return IEZ_LATE(__open64_2)(path, flags);
 }
 
 IEZ_EXPORT int __openat_2(int dirfd, const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return noted(iez_real.openat(dirfd, path, flags), path, flags);
+        return noted(IEZ_REAL(openat)(dirfd, path, flags), path, flags);
     return IEZ_LATE(__openat_2)(dirfd, path, flags);
 }
 
 IEZ_EXPORT int __openat64_2(int dirfd, const char *path, int flags) {
     if (!iez_flags_have_mode(flags))
-        return noted(iez_real.openat64(dirfd, path, flags), path, flags);
+        return noted(IEZ_REAL(openat64)(dirfd, path, flags), path, flags);
     return IEZ_LATE(__openat64_2)(dirfd, path, flags);
 }

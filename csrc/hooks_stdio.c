@@ -85,7 +85,7 @@ static FILE *stream_over(int fd, const struct iez_create *create, bool created) 
 
 static FILE *create_stream(fopen_function *real, const char *path, const char *mode, int flags) {
     struct iez_order order;
-    struct iez_create create = {.open = iez_real.open, .path = path, .flags = flags, .mode = 0666};
+    struct iez_create create = {.open = IEZ_REAL(open), .path = path, .flags = flags, .mode = 0666};
     enum iez_decision decision = iez_decide(AT_FDCWD, path, &order);
     bool created = false;
     int fd = IEZ_PLAIN;
@@ -149,7 +149,7 @@ static bool can_open_again(const char *path, int flags) {
 /* freopen cannot take a descriptor: the file is created with its layout and closed, then freopen
  * finds it there. Not for "x", which would find it there too. */
 static bool create_before(const char *path, int flags, struct iez_order *order) {
-    struct iez_create create = {.open = iez_real.open,
+    struct iez_create create = {.open = IEZ_REAL(open),
                                 .path = path,
                                 .flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
                                 .mode = 0666};

@@ -60,7 +60,7 @@ static int create_one(const struct iez_create *create) {
 /* Creates one of the names in place of the Xs. IEZ_PLAIN: libc is to do it, or to say what is
  * wrong, and the name is as it was. */
 static int create_temporary(char *name, char *xs, int flags) {
-    struct iez_create create = {.open = iez_real.open,
+    struct iez_create create = {.open = IEZ_REAL(open),
                                 .path = name,
                                 .flags = (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL,
                                 .mode = 0600};

@@ -7,42 +7,42 @@
 
 IEZ_EXPORT ssize_t write(int fd, const void *data, size_t bytes) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.write(fd, data, bytes);
+    ssize_t done = IEZ_REAL(write)(fd, data, bytes);
     iez_call_wrote(&call, done);
     return done;
 }
 
 IEZ_EXPORT ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.pwrite(fd, data, bytes, offset);
+    ssize_t done = IEZ_REAL(pwrite)(fd, data, bytes, offset);
     iez_call_wrote_at(&call, done, offset);
     return done;
 }
 
 IEZ_EXPORT ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.pwrite64(fd, data, bytes, offset);
+    ssize_t done = IEZ_REAL(pwrite64)(fd, data, bytes, offset);
     iez_call_wrote_at(&call, done, offset);
     return done;
 }
 
 IEZ_EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.writev(fd, parts, count);
+    ssize_t done = IEZ_REAL(writev)(fd, parts, count);
     iez_call_wrote(&call, done);
     return done;
 }
 
 IEZ_EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.pwritev(fd, parts, count, offset);
+    ssize_t done = IEZ_REAL(pwritev)(fd, parts, count, offset);
     iez_call_wrote_at(&call, done, offset);
     return done;
 }
 
 IEZ_EXPORT ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.pwritev64(fd, parts, count, offset);
+    ssize_t done = IEZ_REAL(pwritev64)(fd, parts, count, offset);
     iez_call_wrote_at(&call, done, offset);
     return done;
 }
@@ -57,7 +57,7 @@ static inline void wrote_there_or_here(const struct iez_call *call, ssize_t done
 
 IEZ_EXPORT ssize_t pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.pwritev2(fd, parts, count, offset, flags);
+    ssize_t done = IEZ_REAL(pwritev2)(fd, parts, count, offset, flags);
     wrote_there_or_here(&call, done, offset);
     return done;
 }
@@ -65,14 +65,14 @@ IEZ_EXPORT ssize_t pwritev2(int fd, const struct iovec *parts, int count, off_t 
 IEZ_EXPORT ssize_t pwritev64v2(int fd, const struct iovec *parts, int count, off64_t offset,
                                int flags) {
     struct iez_call call = iez_call_begin(fd, IEZ_POSIX);
-    ssize_t done = iez_real.pwritev64v2(fd, parts, count, offset, flags);
+    ssize_t done = IEZ_REAL(pwritev64v2)(fd, parts, count, offset, flags);
     wrote_there_or_here(&call, done, offset);
     return done;
 }
 
 IEZ_EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t bytes) {
     struct iez_call call = iez_call_begin(out, IEZ_POSIX);
-    ssize_t done = iez_real.sendfile(out, in, offset, bytes);
+    ssize_t done = IEZ_REAL(sendfile)(out, in, offset, bytes);
     iez_call_wrote(&call, done);
     iez_call_read(in, done, !offset);
     return done;
@@ -80,7 +80,7 @@ IEZ_EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t bytes) {
 
 IEZ_EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t bytes) {
     struct iez_call call = iez_call_begin(out, IEZ_POSIX);
-    ssize_t done = iez_real.sendfile64(out, in, offset, bytes);
+    ssize_t done = IEZ_REAL(sendfile64)(out, in, offset, bytes);
     iez_call_wrote(&call, done);
     iez_call_read(in, done, !offset);
     return done;
@@ -99,7 +99,7 @@ static inline void moved(const struct iez_call *call, ssize_t done, int in,
 IEZ_EXPORT ssize_t copy_file_range(int in, off64_t *in_offset, int out, off64_t *out_offset,
                                    size_t bytes, unsigned flags) {
     struct iez_call call = iez_call_begin(out, IEZ_POSIX);
-    ssize_t done = iez_real.copy_file_range(in, in_offset, out, out_offset, bytes, flags);
+    ssize_t done = IEZ_REAL(copy_file_range)(in, in_offset, out, out_offset, bytes, flags);
     moved(&call, done, in, in_offset, out_offset);
     return done;
 }
@@ -107,7 +107,7 @@ IEZ_EXPORT ssize_t copy_file_range(int in, off64_t *in_offset, int out, off64_t 
 IEZ_EXPORT ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes,
                           unsigned flags) {
     struct iez_call call = iez_call_begin(out, IEZ_POSIX);
-    ssize_t done = iez_real.splice(in, in_offset, out, out_offset, bytes, flags);
+    ssize_t done = IEZ_REAL(splice)(in, in_offset, out, out_offset, bytes, flags);
     moved(&call, done, in, in_offset, out_offset);
     return done;
 }
@@ -119,13 +119,13 @@ static inline void sized(int fd, int failed, int64_t bytes) {
 }
 
 IEZ_EXPORT int ftruncate(int fd, off_t bytes) {
-    int failed = iez_real.ftruncate(fd, bytes);
+    int failed = IEZ_REAL(ftruncate)(fd, bytes);
     sized(fd, failed, bytes);
     return failed;
 }
 
 IEZ_EXPORT int ftruncate64(int fd, off64_t bytes) {
-    int failed = iez_real.ftruncate64(fd, bytes);
+    int failed = IEZ_REAL(ftruncate64)(fd, bytes);
     sized(fd, failed, bytes);
     return failed;
 }

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -103,7 +105,9 @@ EARLY(linkat, int, (int from_fd, const char *from, int to_fd, const char *to, in
 EARLY(unlink, int, (const char *path), SYS_unlinkat, AT_FDCWD, path, 0)
 EARLY(unlinkat, int, (int dirfd, const char *path, int flags), SYS_unlinkat, dirfd, path, flags)
 
-struct iez_real iez_real = {
+struct iez_real iez_real;
+
+const struct iez_real iez_early = {
     .open = early_open,
     .open64 = early_open,
     .openat = early_openat,
@@ -171,21 +175,30 @@ static uintptr_t find_slowly(const char *name) {
     return next < __ehdr_start || next >= _end ? (uintptr_t)next : 0;
 }
 
+static _Atomic bool is_started;
+
 /* By the linker's own tables, as dlsym would answer, in a tenth of its time and without its lock: a
- * child of a threaded program's fork could wait for that without end. */
-void iez_real_find(void *slot, const char *name) {
+ * child of a threaded program's fork could wait for that without end. Before the start the early
+ * form serves: to look a function up may allocate, and an allocator may be who is calling. */
+uintptr_t iez_real_find(void *slot, const char *name, uintptr_t early) {
     int saved = errno;
-    uintptr_t found = iez_objects_next(name);
-    if (!found)
-        found = find_slowly(name);
-    if (found)
+    uintptr_t found = 0;
+    if (!early || atomic_load(&is_started)) {
+        found = iez_objects_next(name);
+        if (!found)
+            found = find_slowly(name);
+        if (!found)
+            found = early;
         memcpy(slot, &found, sizeof found);
+    }
     errno = saved;
+    return found ? found : early;
 }
 
-void iez_real_resolve(void) {
-    iez_objects_take_down((uintptr_t)&iez_real);
-#define LIBC_HOOK(name) iez_real_find(&iez_real.name, #name);
+/* A signal handler may be the first to call a function. Where the tables do not tell it cannot be
+ * found there, so all that a handler may call are found now. */
+static void find_all(void) {
+#define LIBC_HOOK(name) iez_real_find(&iez_real.name, #name, (uintptr_t)iez_early.name);
 #define LATE_HOOK(name)
 #define CALLER_HOOK(name)
 #define MADE_HOOK(name)
@@ -194,4 +207,11 @@ void iez_real_resolve(void) {
 #undef LATE_HOOK
 #undef CALLER_HOOK
 #undef MADE_HOOK
+}
+
+void iez_real_start(void) {
+    iez_objects_take_down((uintptr_t)&iez_real);
+    atomic_store(&is_started, true);
+    if (!iez_objects_next("write") || !iez_objects_next("close"))
+        find_all();
 }

@@ -6,6 +6,7 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>
@@ -45,19 +46,21 @@ struct iez_real {
 #undef CALLER_HOOK
 #undef MADE_HOOK
 
-/* Usable at any time: until iez_real_resolve ran, the LIBC ones go straight to the kernel (to look
- * a function up may allocate, and an allocator may be who is calling), and so do those that the
- * libc at hand lacks. */
+/* What has been found so far, and what serves before the start and where the libc at hand lacks a
+ * name: the LIBC ones, straight to the kernel. */
 extern struct iez_real iez_real;
+extern const struct iez_real iez_early;
 
-/* Resolves the LIBC ones. */
-void iez_real_resolve(void);
+void iez_real_start(void);
 
-/* Resolves one. */
-void iez_real_find(void *slot, const char *name);
+/* Finds one and keeps it in its slot. */
+uintptr_t iez_real_find(void *slot, const char *name, uintptr_t early);
 
-/* A LATE one: resolved when it is first called. */
-#define IEZ_LATE(name)                                                                             \
-    (iez_real.name ? iez_real.name : (iez_real_find(&iez_real.name, #name), iez_real.name))
+/* The function behind a hook; usable at any time. A LATE one has no early form. */
+#define IEZ_FIND(name, early)                                                                      \
+    (iez_real.name ? iez_real.name                                                                 \
+                   : (__typeof__(iez_real.name))iez_real_find(&iez_real.name, #name, early))
+#define IEZ_REAL(name) IEZ_FIND(name, (uintptr_t)iez_early.name)
+#define IEZ_LATE(name) IEZ_FIND(name, 0)
 
 #endif

@@ -168,7 +168,7 @@ static void start(const char *path) {
 
 __attribute__((constructor)) static void iez_constructor(void) {
     int saved = errno;
-    iez_real_resolve();
+    iez_real_start();
     const char *path = getenv("IEZ_PLAN");
     if (path && *path && !getauxval(AT_SECURE) && !is_disabled() && !is_launcher())
         start(path);
