@@ -1,7 +1,8 @@
 """File systems: where files can be placed, and which OSTs exist there.
 
 Nothing here can block: OST indices come from directory names, and the one file that is read
-(`active`) is a local number. Space and health are never read: that may wait for a server.
+(`active`) is a local number. Space and health are never read here: that may wait for a server, and
+observe/ does it.
 """
 
 import os
@@ -61,6 +62,24 @@ class FileSystem:
         return (self.prefix, *self.aliases)
 
 
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A client mount of Lustre."""
+
+    fs_name: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One OST as one mount sees it, in one of the trees."""
+
+    fs_name: str
+    index: int
+    instance: str  # of the mount
+    directory: Path
+
+
 def from_mock(directory: Path, state_file: Path | None = None) -> FileSystem:
     """The mock below `directory`."""
     prefix, aliases = _names(directory)
@@ -84,45 +103,59 @@ def from_mounts(
     mounts_file: Path | None = None, osc_roots: Sequence[Path] | None = None
 ) -> list[FileSystem]:
     """Every mounted Lustre whose OSTs can be told."""
+    found = []
+    live = _live_osts(osc_roots or OSC_ROOTS)
+    for mount in lustre_mounts(mounts_file):
+        instances = live.get(mount.fs_name, {})
+        # Mounts of one file system see the same OSTs, but each has its own active flags, and which
+        # instance belongs to which mount cannot be told: an OST counts if it is live in all.
+        indices = set.intersection(*instances.values()) if instances else set()
+        if indices:
+            prefix, aliases = _names(Path(mount.directory), resolve=False)
+            osts = tuple(Ost(index) for index in sorted(indices))
+            found.append(FileSystem(LUSTRE, prefix, osts, aliases))
+    return found
+
+
+def lustre_mounts(mounts_file: Path | None = None) -> list[Mount]:
+    """The client mounts of this machine, in the order of the kernel's list."""
     try:
         text = (mounts_file or MOUNTS).read_bytes()
     except OSError:
         return []
     found = []
-    live = _live_osts(osc_roots or OSC_ROOTS)
     for line in os.fsdecode(text).splitlines():
         words = line.split(" ")
         if len(words) < 3 or words[2] != "lustre":
             continue
         device, directory = _unescape(words[0]), _unescape(words[1])
         # The device is `mgs@tcp:/fsname` or, with a subdirectory, `mgs@tcp:/fsname/sub`.
-        fs_name = device.rpartition(":/")[2].partition("/")[0]
-        instances = live.get(fs_name, {})
-        # Mounts of one file system see the same OSTs, but each has its own active flags, and which
-        # instance belongs to which mount cannot be told: an OST counts if it is live in all.
-        indices = set.intersection(*instances.values()) if instances else set()
-        if indices:
-            prefix, aliases = _names(Path(directory), resolve=False)
-            osts = tuple(Ost(index) for index in sorted(indices))
-            found.append(FileSystem(LUSTRE, prefix, osts, aliases))
+        found.append(Mount(device.rpartition(":/")[2].partition("/")[0], directory))
     return found
+
+
+def devices_below(root: Path) -> list[Device]:
+    """The devices of one tree; none where it is not there or closed to this user."""
+    try:
+        paths = list(root.iterdir())
+    except OSError:
+        return []
+    matches = [(path, _OSC_NAME.fullmatch(path.name)) for path in paths]
+    return [
+        Device(match["fs"], int(match["index"], 16), match["instance"], path)
+        for path, match in matches
+        if match
+    ]
 
 
 def _live_osts(osc_roots: Sequence[Path]) -> dict[str, dict[str, set[int]]]:
     """Live OST indices by file system and mount instance, from the first tree that has any."""
     for root in osc_roots:
         found: dict[str, dict[str, set[int]]] = {}
-        try:
-            devices = list(root.iterdir())
-        except OSError:
-            continue
-        for device in devices:
-            match = _OSC_NAME.fullmatch(device.name)
-            if not match:
-                continue
-            live = found.setdefault(match["fs"], {}).setdefault(match["instance"], set())
-            if _is_active(device):
-                live.add(int(match["index"], 16))
+        for device in devices_below(root):
+            live = found.setdefault(device.fs_name, {}).setdefault(device.instance, set())
+            if _is_active(device.directory):
+                live.add(device.index)
         if found:
             return found
     return {}

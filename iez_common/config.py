@@ -63,8 +63,8 @@ class Config:
 
 
 def user_file(environ: Mapping[str, str]) -> Path:
-    """The user's settings file; the XDG rules ignore a relative $XDG_CONFIG_HOME."""
-    return _xdg(environ, "XDG_CONFIG_HOME", ".config") / "iez" / "config.toml"
+    """The user's settings file."""
+    return xdg_home(environ, "XDG_CONFIG_HOME", ".config") / "iez" / "config.toml"
 
 
 def load(
@@ -125,10 +125,11 @@ def _check_refresh(setting: Setting) -> None:
 
 
 def _state_home(environ: Mapping[str, str]) -> Path:
-    return _xdg(environ, "XDG_STATE_HOME", ".local/state")
+    return xdg_home(environ, "XDG_STATE_HOME", ".local/state")
 
 
-def _xdg(environ: Mapping[str, str], variable: str, default: str) -> Path:
+def xdg_home(environ: Mapping[str, str], variable: str, default: str) -> Path:
+    """A base directory of the XDG rules, which ignore a relative one."""
     value = environ.get(variable, "")
     if value.startswith("/"):
         return Path(value)

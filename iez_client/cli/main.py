@@ -29,8 +29,10 @@ COMMANDS = (
     Command("plan build", "plan", "make a plan file from a CSV or JSON file"),
     Command("plan show", "plan_show", "say what a plan file holds"),
     Command("layout", "layout", "print the layouts of files"),
+    Command("osts", "osts", "list the OSTs with their servers, space and states"),
     Command("parse", "parse", "make a table of what a job did from its trace files"),
     Command("show", "show", "say what a job did with its files"),
+    Command("sim place", "sim_place", "compare ways to place files, without a file system"),
     Command("config show", "config", "print the settings and where they come from"),
 )
 EXAMPLE = """\

@@ -1,0 +1,116 @@
+"""Osts: the file systems of this machine with their OSTs, servers, space and states."""
+
+import time
+from dataclasses import dataclass
+
+from iez_client import filesystems
+from iez_client.observe import cache
+from iez_client.observe.cache import SeenOst
+from iez_client.observe.states import with_space
+from iez_common import mock
+from iez_common.config import Config
+from iez_common.records import Ost
+
+DEADLINE_S = 5.0  # for a look at everything; a healthy OST answers within milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One OST, and how it is known."""
+
+    ost: Ost
+    name: str  # work-OST0003
+    used_bytes: int
+    age_s: float | None  # of the sizes; None: they were never told, and are 0
+    source: str  # who told them: sys, proc, debugfs, ioctl, mock; empty: nobody
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedFileSystem:
+    """A directory below which files can be placed, with what is known about its OSTs."""
+
+    kind: int  # filesystems.LUSTRE or MOCK
+    prefix: str
+    name: str
+    observations: tuple[Observation, ...]  # sorted by index
+    trouble: str = ""  # why OSTs may be missing
+
+    @property
+    def osts(self) -> tuple[Ost, ...]:
+        return tuple(each.ost for each in self.observations)
+
+
+def observe(
+    config: Config, refresh: bool = False, deadline_s: float = DEADLINE_S
+) -> list[ObservedFileSystem]:
+    """The mock if one is configured; else every Lustre mount. Nothing is asked again within
+    cache.FRESH_S of the last look, unless `refresh` is set. An OST that does not answer is
+    `unreachable`, and its values are the last that it told. Never takes much longer than
+    `deadline_s`."""
+    if config["mock"].value or config["mock_state"].value:
+        return [_observe_mock(config)]
+    until_s = time.monotonic() + deadline_s
+    mounts = filesystems.lustre_mounts()
+    file = cache.cache_file()
+    now_s = time.time()
+    seen = cache.load(file)
+    stale: dict[str, str] = {}
+    for mount in mounts:
+        known = seen.get(mount.fs_name)
+        if refresh or known is None or not known.is_fresh(now_s):
+            stale.setdefault(mount.fs_name, mount.directory)
+    if stale:
+        # Its modules are not needed to tell again what was just told.
+        from iez_client.observe.look import look
+
+        seen |= look(stale, seen, until_s)
+        cache.store(file, seen)
+    now_s = time.time()
+    return [
+        ObservedFileSystem(
+            filesystems.LUSTRE,
+            mount.directory,
+            mount.fs_name,
+            tuple(_observation(mount.fs_name, ost, now_s) for ost in seen[mount.fs_name].osts),
+            seen[mount.fs_name].trouble,
+        )
+        for mount in mounts
+    ]
+
+
+def _observation(fs_name: str, seen: SeenOst, now_s: float) -> Observation:
+    return Observation(
+        Ost(
+            seen.index,
+            seen.size_bytes,
+            seen.available_bytes,
+            seen.oss,
+            frozenset(seen.states),
+        ),
+        f"{fs_name}-OST{seen.index:04x}",
+        seen.used_bytes,
+        None if seen.time_s is None else max(0.0, now_s - seen.time_s),
+        seen.source,
+    )
+
+
+def _observe_mock(config: Config) -> ObservedFileSystem:
+    from iez_client.plan.build import known_file_systems
+
+    (found,) = known_file_systems(config)
+    directory = config.path("mock")
+    assert directory is not None  # known_file_systems refuses a state without a directory
+    state = mock.state_of(directory, config.path("mock_state"))
+    observations = tuple(_mock_observation(each) for each in state.osts)
+    return ObservedFileSystem(filesystems.MOCK, found.prefix, "mock", observations)
+
+
+def _mock_observation(each: mock.MockOst) -> Observation:
+    states = with_space(each.states, each.size_bytes, each.available_bytes)
+    return Observation(
+        Ost(each.index, each.size_bytes, each.available_bytes, str(each.oss), states),
+        f"mock-OST{each.index:04x}",
+        each.used_bytes,
+        0.0,
+        "mock",
+    )
