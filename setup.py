@@ -34,7 +34,11 @@ SHIM_LINK = [
     "-shared", "-Wl,-z,now,-z,norelro,-z,noseparate-code", "-Wl,--sort-section=alignment",
     "-Wl,--as-needed", "-ldl",
 ]  # fmt: skip
-CORE_ONLY = {"csrc/plan_build.c", "csrc/trace_table.c", "csrc/trace_merge.c"}
+CORE_ONLY = {
+    "csrc/plan_build.c", "csrc/trace_table.c", "csrc/trace_merge.c", "csrc/allocate_order.c",
+    "csrc/allocate_bound.c", "csrc/allocate_place.c", "csrc/allocate_fit.c",
+    "csrc/allocate_polish.c",
+}  # fmt: skip
 
 
 def shim_sources() -> list[str]:

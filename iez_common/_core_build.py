@@ -12,10 +12,11 @@ from cffi import FFI
 CSRC = Path(__file__).resolve().parent.parent / "csrc"
 HEADERS = [
     "lustre.h", "plan_format.h", "trace_format.h", "layout.h", "plan.h",
-    "plan_build.h", "trace_merge.h",
+    "plan_build.h", "trace_merge.h", "allocate.h",
 ]  # fmt: skip
 SOURCES = [
     "layout.c", "plan.c", "template.c", "plan_build.c", "trace_table.c", "trace_merge.c",
+    "allocate_order.c", "allocate_bound.c", "allocate_place.c", "allocate_fit.c", "allocate_polish.c",
 ]  # fmt: skip
 
 
@@ -33,5 +34,12 @@ ffibuilder.set_source(
     "\n".join(f'#include "{header}"' for header in HEADERS),
     sources=[f"csrc/{source}" for source in SOURCES],
     include_dirs=["csrc"],
-    extra_compile_args=["-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"],
+    extra_compile_args=[
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-O2",
+        "-ffp-contract=off",
+        "-Wall",
+        "-Wextra",
+    ],
 )

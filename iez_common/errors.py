@@ -9,6 +9,7 @@ IezError                exit code 70
 ├── PlanError           65   a plan file that cannot be used
 │   └── UnknownOstError 65   a plan that names an OST which does not exist
 ├── TraceError          65   a trace file that cannot be used
+├── AllocationError     65   requests that the OSTs cannot take, or numbers that make no sense
 ├── MockStateError      78   a mock state file that makes no sense
 └── ConfigError         78   a setting that makes no sense
 
@@ -56,6 +57,10 @@ class UnknownOstError(PlanError):
 
 
 class TraceError(IezError):
+    exit_code = 65
+
+
+class AllocationError(IezError):
     exit_code = 65
 
 

@@ -1,0 +1,103 @@
+"""Certificate: how good an allocation is, with a proof of how much better one could be at most."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from iez_common.allocate import iez
+from iez_common.allocate.columns import Flags, Floats, Ints, Osts
+from iez_common.allocate.objective import bandwidth
+from iez_common.allocate.policy import Policy
+from iez_common.allocate.problem import Problem
+
+_PROBLEMS_KEPT = 16
+_REQUESTS_KEPT = 10_000  # of the largest problem whose bound is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """`value` and `bound` are in the objective's unit: seconds, or a share of an OST's size."""
+
+    objective: str
+    value: float  # the largest z of an OST
+    bound: float  # no allocation has a smaller one
+    ostcost_new: float  # fullest OST over mean, of the new bytes
+    ostcost_total: float  # the same of all bytes, old ones too
+    oss_imbalance: float  # fullest OSS over mean, of the new bytes
+    predicted_s: float  # until the last OST has taken its new bytes
+
+    @property
+    def ratio(self) -> float:
+        """`value` over `bound`: 1 is proved to be the best there is."""
+        return self.value / self.bound if self.bound > 0 else 1.0
+
+
+def certify(
+    osts: Osts, policy: Policy, load_bytes: Ints, value: float, bound: float
+) -> Certificate:
+    sizes = np.maximum(osts.size_bytes, 1)
+    servers = len(osts.oss_names)
+    oss_load = np.bincount(osts.oss, load_bytes, servers)
+    oss_size = np.bincount(osts.oss, sizes, servers)
+    times = load_bytes / bandwidth(osts, policy)
+    return Certificate(
+        objective=policy.objective,
+        value=value,
+        bound=bound,
+        ostcost_new=_max_over_mean(load_bytes / sizes),
+        ostcost_total=_max_over_mean((osts.used_bytes + load_bytes) / sizes),
+        oss_imbalance=_max_over_mean(oss_load / oss_size),
+        predicted_s=float(times.max(initial=0.0)),
+    )
+
+
+def _max_over_mean(shares: Floats) -> float:
+    """1 where there is nothing at all."""
+    return float(shares.max() / shares.mean()) if shares.any() else 1.0
+
+
+def bound_of(problem: Problem, usable: Flags) -> float:
+    """No allocation to these OSTs has a smaller z. The same few problems are asked about again and
+    again when strategies are compared."""
+    columns = (
+        problem.write_bytes, problem.stripe_count, problem.overstripe, usable,
+        problem.free_bytes, problem.speed, problem.offset,
+    )  # fmt: skip
+    if len(problem) > _REQUESTS_KEPT:
+        return iez.lower_bound(_problem(problem.osts, *columns))
+    asked = _Asked(tuple(column.tobytes() for column in columns), columns, problem.osts)
+    return _kept_bound(asked)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """A problem that is equal to another one with the same columns."""
+
+    key: tuple[bytes, ...]
+    columns: tuple[Ints, Ints, Flags, Flags, Ints, Floats, Floats]
+    osts: Osts
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.key == other.key
+
+
+@lru_cache(_PROBLEMS_KEPT)
+def _kept_bound(asked: _Asked) -> float:
+    return iez.lower_bound(_problem(asked.osts, *asked.columns))
+
+
+def _problem(
+    osts: Osts,
+    write_bytes: Ints,
+    stripe_count: Ints,
+    overstripe: Flags,
+    usable: Flags,
+    free_bytes: Ints,
+    speed: Floats,
+    offset: Floats,
+) -> Problem:
+    return Problem(write_bytes, stripe_count, overstripe, osts, usable, free_bytes, speed, offset)

@@ -1,0 +1,214 @@
+"""The strategy of iez: largest stripes first, each on the OSTs with most room under the lower bound.
+
+That alone comes within a hair of the bound where there are many stripes an OST. Where there are few,
+the bound is made sharper and the placement polished, or found anew by tightest fit.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from iez_common.allocate.columns import Ints
+from iez_common.allocate.kernel import Bound, Kernel, Order, Placed, Rooms, Stripes, best_kernel
+from iez_common.allocate.lustre_rr import order_array
+from iez_common.allocate.problem import Choice, Options, Problem
+from iez_common.errors import AllocationError
+from iez_common.units import format_about
+
+GOOD_ENOUGH = 1e-4  # above the bound, relative
+WORK_MAX = 4_000_000  # requests × OSTs up to which more is tried
+STRIPES_MAX = 100_000
+SIZES_MAX = 96  # different stripe sizes that are tried as measures of the bound
+STEPS_MAX = 20_000_000  # pairs of stripes that polishing looks at
+FITS_MAX = 12  # tries of the tightest fit
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Positions count the OSTs of the problem."""
+
+    choice: Choice
+    load_bytes: Ints  # of each OST
+    bound: float
+
+
+def iez(problem: Problem, options: Options) -> Choice:
+    return solve(problem).choice
+
+
+def solve(problem: Problem, kernel: Kernel | None = None) -> Solution:
+    """A placement, with the z below which there is none."""
+    kernel = kernel or best_kernel()
+    if not len(problem):
+        nothing = Choice(np.zeros(0, np.int32), problem.stripe_count, problem.stripe_count)
+        return Solution(nothing, np.zeros(len(problem.osts), np.int64), 0.0)
+    positions = tie_order(problem)
+    rooms = Rooms(
+        problem.free_bytes[positions], problem.speed[positions], problem.offset[positions]
+    )
+    stripes, owners = _single_stripes(problem)
+    search = _Search(kernel, rooms, stripes)
+    placed, bound = search.run()
+    starts, order = placed.starts, problem.tie_order
+    if owners is not None:
+        starts = starts[owners]
+    if order is not None:
+        starts, given = np.empty_like(starts), starts
+        starts[order] = given
+    loads = np.zeros(len(problem.osts), np.int64)
+    loads[positions] = placed.load_bytes
+    chosen = positions.astype(np.int32)[placed.picks]
+    return Solution(Choice(chosen, starts, problem.stripe_count), loads, bound)
+
+
+def lower_bound(problem: Problem, kernel: Kernel | None = None) -> float:
+    """The z below which no placement of whole stripes exists; infinite if there is none at all."""
+    kernel = kernel or best_kernel()
+    positions = np.flatnonzero(problem.usable)
+    if not len(problem) or not len(positions):
+        return 0.0 if not len(problem) else float("inf")
+    rooms = Rooms(
+        problem.free_bytes[positions], problem.speed[positions], problem.offset[positions]
+    )
+    stripes, _ = _single_stripes(problem)
+    search = _Search(kernel, rooms, stripes)
+    first = search.first_bound()
+    return search.sharper(first).low if first else float("inf")
+
+
+def tie_order(problem: Problem) -> Ints:
+    """Usable OSTs, servers in turn: where OSTs are equal, neighbours of the list are on different
+    servers."""
+    usable = np.flatnonzero(problem.usable)
+    return usable[order_array(problem.osts.oss[usable].tolist())]
+
+
+def _single_stripes(problem: Problem) -> tuple[Stripes, Ints | None]:
+    """The requests in their tie order. One that may have several stripes on an OST becomes as many
+    requests of one stripe: then also where each request begins among them."""
+    order = problem.tie_order
+    counts, sizes, over = problem.stripe_count, problem.stripe_bytes, problem.overstripe
+    if order is not None:
+        counts, sizes, over = counts[order], sizes[order], over[order]
+    if not over.any():
+        return Stripes(np.ascontiguousarray(sizes), np.ascontiguousarray(counts)), None
+    parts = np.where(over, counts, 1)
+    owners = np.cumsum(parts) - parts
+    return Stripes(np.repeat(sizes, parts), np.repeat(np.where(over, 1, counts), parts)), owners
+
+
+class _Search:
+    def __init__(self, kernel: Kernel, rooms: Rooms, stripes: Stripes) -> None:
+        self.kernel, self.rooms, self.stripes = kernel, rooms, stripes
+        self.granule_bytes = _common_divisor(stripes.stripe_bytes)
+
+    def run(self) -> tuple[Placed, float]:
+        bound = self.first_bound()
+        if bound is None:
+            raise self._does_not_fit()
+        order = self.kernel.order_of(self.stripes)
+        room = self.rooms.under(bound.high) // self.granule_bytes * self.granule_bytes
+        placed = self.kernel.place(self.rooms, self.stripes, order, room)
+        best = placed if isinstance(placed, Placed) else None
+        if best is not None and self._is_good(best, bound.low):
+            return best, bound.low
+        if not self._is_small():
+            if best is None:
+                raise self._does_not_fit()
+            return best, bound.low
+        bound = self.sharper(bound)
+        if best is not None:
+            best = self._polished(best, bound.low)
+        best = self._tightest(order, best, bound.low)
+        if best is None:
+            raise self._does_not_fit()
+        return best, bound.low
+
+    def first_bound(self) -> Bound | None:
+        bound = self.kernel.bound(self.rooms, self.stripes, 1, 0.0)
+        if bound is not None and self.granule_bytes > 1:
+            bound = self.kernel.bound(self.rooms, self.stripes, self.granule_bytes, bound.low)
+        return bound
+
+    def sharper(self, bound: Bound) -> Bound:
+        """Counts in other measures: whole parts of a stripe, and numbers of stripes of at least
+        some size. Each bound is true, so the largest is."""
+        if not self._is_small():
+            return bound
+        sizes = np.sort(self.stripes.stripe_bytes)
+        distinct = np.unique(sizes)[::-1]
+        distinct = distinct[distinct > 0]
+        if len(distinct) > SIZES_MAX:
+            # The largest ones one by one, then ever fewer.
+            places = np.geomspace(1, len(distinct), SIZES_MAX).astype(np.int64) - 1
+            distinct = distinct[np.unique(places)]
+        for size in distinct.tolist():
+            sums = np.cumsum(sizes[np.searchsorted(sizes, size) :])
+            bound = self._raised(
+                bound, self.kernel.bound_by_count(self.rooms, self.stripes, sums, bound.low)
+            )
+            for parts in (1, 2, 3):
+                granule = max(1, size // parts)
+                bound = self._raised(
+                    bound, self.kernel.bound(self.rooms, self.stripes, granule, bound.low)
+                )
+        return bound
+
+    @staticmethod
+    def _raised(bound: Bound, other: Bound | None) -> Bound:
+        # None: the stripes do not fit at all; placing will find out which.
+        return other if other is not None and other.low > bound.low else bound
+
+    def _polished(self, placed: Placed, bound: float) -> Placed:
+        goal = bound * (1 + GOOD_ENOUGH)
+        return self.kernel.polish(self.rooms, self.stripes, placed, goal, STEPS_MAX)
+
+    def _tightest(self, order: Order, best: Placed | None, bound: float) -> Placed | None:
+        """Looks for a lower z at which the tightest fit goes through."""
+        low, high = bound, self._value(best) if best else self._value_of_full()
+        for turn in range(FITS_MAX):
+            if high - low <= bound * GOOD_ENOUGH:
+                break
+            z = low + (high - low) / 2 if turn else bound * (1 + GOOD_ENOUGH)
+            fitted = self.kernel.fit(self.rooms, self.stripes, order, self.rooms.under(z))
+            if fitted is None:
+                low = z
+                continue
+            fitted = self._polished(fitted, bound)
+            high = min(z, self._value(fitted))
+            if best is None or self._value(fitted) < self._value(best):
+                best = fitted
+        return best
+
+    def _value(self, placed: Placed) -> float:
+        loads = placed.load_bytes
+        levels = (loads.astype(np.float64) + self.rooms.offset) / self.rooms.speed
+        return float(np.where(loads > 0, levels, 0.0).max(initial=0.0))
+
+    def _value_of_full(self) -> float:
+        rooms = self.rooms
+        return float(((rooms.free_bytes.astype(np.float64) + rooms.offset) / rooms.speed).max())
+
+    def _is_good(self, placed: Placed, bound: float) -> bool:
+        return self._value(placed) <= bound * (1 + GOOD_ENOUGH)
+
+    def _is_small(self) -> bool:
+        work = len(self.stripes) * len(self.rooms)
+        return work <= WORK_MAX and int(self.stripes.counts.sum()) <= STRIPES_MAX
+
+    def _does_not_fit(self) -> AllocationError:
+        wanted = int((self.stripes.stripe_bytes * self.stripes.counts).sum())
+        free = int(self.rooms.free_bytes.sum())
+        return AllocationError(
+            f"{format_about(wanted)} in {int(self.stripes.counts.sum())} stripes do not fit into "
+            f"{format_about(free)} free on {len(self.rooms)} OSTs",
+            "write less, use more stripes for large files, or free some space",
+        )
+
+
+def _common_divisor(sizes: Ints) -> int:
+    """The largest size of which every stripe is a multiple; 1 where it is too small to matter."""
+    sample = int(np.gcd.reduce(sizes[:64]))
+    if sample * 1024 < int(sizes[:64].max(initial=0)):
+        return 1
+    return max(1, int(np.gcd.reduce(sizes)))

@@ -1,0 +1,67 @@
+"""Objective: OSTs and a policy in, what each OST may be asked to take out.
+
+An OST takes new bytes ≤ min(free, z · speed − offset), for the least z: with `bandwidth`, z is the
+time until the last OST is done; with `space`, how full the fullest OST gets.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from iez_common.allocate.columns import Flags, Floats, Ints, Osts
+from iez_common.allocate.policy import Policy
+from iez_common.records import AVOIDED, CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The OSTs as the objective sees them, by position."""
+
+    open: Flags  # can be used if it must
+    preferred: Flags  # is used first
+    free_bytes: Ints
+    speed: Floats
+    offset: Floats
+
+
+def targets_of(osts: Osts, policy: Policy) -> Targets:
+    excluded = np.isin(osts.index, list(policy.exclude_osts))
+    is_open = ~osts.has_state(CLOSED) & ~excluded & (osts.size_bytes > 0)
+    free = np.maximum(osts.available_bytes - osts.promised_bytes, 0)
+    speed, offset = speed_and_offset(osts, policy)
+    return Targets(is_open, is_open & ~osts.has_state(AVOIDED), free, speed, offset)
+
+
+def speed_and_offset(osts: Osts, policy: Policy) -> tuple[Floats, Floats]:
+    size = osts.size_bytes.astype(np.float64)
+    if policy.objective == "space":
+        return size, (osts.used_bytes + osts.promised_bytes).astype(np.float64)
+    speed = bandwidth(osts, policy) * spare_share(osts, policy)
+    if policy.objective == "bandwidth":
+        return speed, np.zeros(len(osts))
+    # Bytes that others were promised keep the OST busy as well.
+    return speed * space_share(osts, policy), osts.promised_bytes.astype(np.float64)
+
+
+def bandwidth(osts: Osts, policy: Policy) -> Floats:
+    """Of each OST, as far as it is known."""
+    known = osts.bandwidth_bytes_per_s
+    return np.where(known > 0, known, policy.ost_bandwidth_bytes_per_s)
+
+
+def spare_share(osts: Osts, policy: Policy) -> Floats:
+    """What an OST has left of its bandwidth beside the work of others."""
+    return np.maximum(1 - osts.recent_bytes_per_s / bandwidth(osts, policy), policy.busy_floor)
+
+
+def space_share(osts: Osts, policy: Policy) -> Floats:
+    """A little more for emptier OSTs, so that utilisation grows equal in time, and ever less for
+    those that are about to be full."""
+    if not len(osts):
+        return np.ones(0)
+    size = np.maximum(osts.size_bytes, 1)
+    used = (osts.used_bytes + osts.promised_bytes) / size
+    share = 1 + policy.drift * (used.mean() - used)
+    if policy.headroom > 0:
+        share *= np.clip((1 - used) / policy.headroom, policy.headroom_floor, 1)
+    return share

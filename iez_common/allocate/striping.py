@@ -1,0 +1,83 @@
+"""Striping: how many stripes a file gets where it does not say, and how large they are."""
+
+import numpy as np
+
+from iez_common.allocate.columns import Flags, Ints, Requests
+from iez_common.allocate.policy import KIB, MIB, Policy
+from iez_common.errors import AllocationError
+
+UNIT_BYTES = 64 * KIB  # Lustre takes only multiples of it
+SIZE_MIN_BYTES = MIB
+SIZE_MAX_BYTES = 16 * MIB
+
+
+def stripe_counts(requests: Requests, free_bytes: Ints, policy: Policy) -> Ints:
+    """The count that was asked for, or one that suits size and writers; `free_bytes` are those of
+    the OSTs that can be used."""
+    auto = requests.stripe_count == 0
+    if not auto.any():
+        return requests.stripe_count
+    osts = len(free_bytes)
+    counts = np.where(auto, _suited(requests, auto, osts, policy), requests.stripe_count)
+    return _wide_enough(counts, auto, requests.write_bytes, free_bytes)
+
+
+def _suited(requests: Requests, auto: Flags, osts: int, policy: Policy) -> Ints:
+    """A shared file is as wide as its writers and its size call for. Files with one writer share
+    the OSTs: together they want each OST about once."""
+    single = requests.writers == 1
+    files = max(1, int((auto & single).sum()))
+    for_single = np.minimum(
+        min(osts // files, policy.stripe_count_max_single),
+        requests.write_bytes // policy.single_stripe_bytes,
+    )
+    for_shared = np.minimum(requests.writers, requests.write_bytes // policy.shared_stripe_bytes)
+    most = max(1, min(policy.stripe_count_max, osts))
+    return np.clip(np.where(single, for_single, for_shared), 1, most)
+
+
+def _wide_enough(counts: Ints, auto: Flags, write_bytes: Ints, free_bytes: Ints) -> Ints:
+    """A file whose stripes would be larger than the free space gets more of them."""
+    widest = np.sort(free_bytes)[::-1]
+    if not len(widest):
+        return counts
+    counts = counts.copy()
+    tight = auto & (-(-write_bytes // counts) > widest[np.minimum(counts, len(widest)) - 1])
+    for request in np.flatnonzero(tight):
+        needed = -(-int(write_bytes[request]) // np.arange(1, len(widest) + 1))
+        fits = np.flatnonzero(
+            (needed <= widest) & (np.arange(1, len(widest) + 1) > counts[request])
+        )
+        if len(fits):
+            counts[request] = int(fits[0]) + 1
+    return counts
+
+
+def check_counts(counts: Ints, overstripe: Flags, osts: int) -> None:
+    too_wide = (counts > osts) & ~overstripe
+    if too_wide.any():
+        request = int(too_wide.argmax())
+        raise AllocationError(
+            f"request {request} asks for {counts[request]} stripes, and {osts} OSTs can be used",
+            "ask for fewer stripes, or for overstriping",
+        )
+
+
+def stripe_sizes(access_bytes: Ints, policy: Policy) -> Ints:
+    """A write should fall into one stripe: a stripe holds one, or a whole number of smaller ones,
+    and a larger one a whole number of stripes; 1 to 16 MiB, as far as multiples of 64 KiB allow."""
+    if not access_bytes.any():
+        return np.full(len(access_bytes), policy.stripe_size_bytes)
+    access = np.maximum(access_bytes, 1)
+    several = -(-SIZE_MIN_BYTES // access) * access
+    several = np.where(several % UNIT_BYTES == 0, several, SIZE_MIN_BYTES)
+    parts = -(-access // SIZE_MAX_BYTES)
+    one = _aligned(-(-access // parts))
+    sizes = np.where(access < SIZE_MIN_BYTES, several, one)
+    sizes = np.clip(sizes, SIZE_MIN_BYTES, SIZE_MAX_BYTES)
+    return np.where(access_bytes == 0, policy.stripe_size_bytes, sizes)
+
+
+def _aligned(size_bytes: Ints) -> Ints:
+    aligned: Ints = -(-size_bytes // UNIT_BYTES) * UNIT_BYTES
+    return aligned
