@@ -24,11 +24,11 @@ struct iez_stripes {
     const int64_t *counts;
 };
 
-/* The order in which requests are placed: largest stripes first, then most stripes, then as given.
- * 0, or -1 without memory. */
+/* The order in which requests are placed: largest stripes first, by their 16 leading bits, then
+ * most stripes, then as given. 0, or -1 without memory. */
 int iez_allocate_order(const struct iez_stripes *stripes, uint32_t *order);
 
-/* The least z from `from` on, within a relative 1e-12, for which the necessary conditions hold when
+/* The least z from `from` on, within a relative 1e-10, for which the necessary conditions hold when
  * stripes and room are counted in whole granules; `above` is a z for which they hold. 0; 1 if no z
  * will do; -1 without memory. */
 int iez_allocate_bound(const struct iez_targets *targets, const struct iez_stripes *stripes,

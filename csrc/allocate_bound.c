@@ -1,25 +1,18 @@
 #include "allocate.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PRECISION 1e-12
+#define PRECISION   1e-10
+#define FIRST_SHARE 1e-3
 
 /* What z leaves to an OST, in whole bytes. */
-static int64_t room_under(const struct iez_targets *targets, int64_t ost, double z) {
-    double room = floor(z * targets->speed[ost] - targets->offset[ost]);
-    if (room <= 0) {
+static inline int64_t room_under(const struct iez_targets *targets, int64_t ost, double z) {
+    double room = z * targets->speed[ost] - targets->offset[ost];
+    if (room < 1) {
         return 0;
     }
-    double most = (double)targets->free_bytes[ost];
-    return room < most ? (int64_t)room : targets->free_bytes[ost];
-}
-
-static int ascending(const void *a, const void *b) {
-    int64_t left = *(const int64_t *)a;
-    int64_t right = *(const int64_t *)b;
-    return (left > right) - (left < right);
+    return room < (double)targets->free_bytes[ost] ? (int64_t)room : targets->free_bytes[ost];
 }
 
 /* What stripes and rooms are counted in. Any count is good for a lower bound in which a room counts
@@ -52,30 +45,67 @@ static inline int64_t units_of_room(const struct yardstick *yardstick, int64_t b
     return low;
 }
 
-/* By how many units the tightest condition holds at z; below 0: it does not. `slope` is what all
- * OSTs together gain with z.
+/* An OST's room in units. The list of them stays sorted from one z to the next, so that most are in
+ * their place already. */
+struct room {
+    int64_t units;
+    int64_t ost;
+};
+
+static int by_units(const void *a, const void *b) {
+    const struct room *left = a;
+    const struct room *right = b;
+    return (left->units > right->units) - (left->units < right->units);
+}
+
+static void sort_rooms(struct room *rooms, int64_t count) {
+    int64_t moves = 0;
+    for (int64_t i = 1; i < count; i++) {
+        struct room room = rooms[i];
+        int64_t at = i;
+        for (; at > 0 && rooms[at - 1].units > room.units; at--) {
+            rooms[at] = rooms[at - 1];
+        }
+        rooms[at] = room;
+        moves += i - at;
+        if (moves > 8 * count) {
+            qsort(rooms, (size_t)count, sizeof *rooms, by_units);
+            return;
+        }
+    }
+}
+
+/* By how many units the tightest condition holds at z; below 0: it does not. `slope` is what it
+ * gains with z, where units are so small that it does so steadily; else 0.
  *
  * Whole stripes on different OSTs can be placed only if, for every m, the count - m OSTs with least
  * room take what m OSTs alone cannot: need[m], the sum of what each request has beyond m stripes.
  */
 static int64_t margin(const struct iez_targets *targets, const int64_t *need, double z,
-                      const struct yardstick *yardstick, int64_t *rooms, double *slope) {
+                      const struct yardstick *yardstick, struct room *rooms, double *slope) {
     int64_t count = targets->count;
-    double speeds = 0;
     for (int64_t i = 0; i < count; i++) {
-        int64_t room = room_under(targets, i, z);
-        rooms[i] = units_of_room(yardstick, room);
-        speeds += room < targets->free_bytes[i] ? targets->speed[i] : 0;
+        rooms[i].units = units_of_room(yardstick, room_under(targets, rooms[i].ost, z));
     }
-    qsort(rooms, (size_t)count, sizeof *rooms, ascending);
+    sort_rooms(rooms, count);
     int64_t least = -need[count];
+    int64_t limit = -1; /* units of the roomiest OST in the tightest condition */
     int64_t sum = 0;
     for (int64_t taken = 1; taken <= count; taken++) {
-        sum += rooms[taken - 1];
+        sum += rooms[taken - 1].units;
         int64_t here = sum - need[count - taken];
-        least = here < least ? here : least;
+        if (here < least) {
+            least = here;
+            limit = rooms[taken - 1].units;
+        }
     }
-    *slope = yardstick->sums ? 0 : speeds / (double)yardstick->granule_bytes;
+    *slope = 0;
+    for (int64_t ost = 0; yardstick->granule_bytes == 1 && ost < count; ost++) {
+        int64_t room = room_under(targets, ost, z);
+        if (room < targets->free_bytes[ost] && room <= limit) {
+            *slope += targets->speed[ost];
+        }
+    }
     return least;
 }
 
@@ -107,10 +137,28 @@ static double z_of_full(const struct iez_targets *targets) {
     return most;
 }
 
+/* A z for which the margin is not negative: near `low` if there is one; below 0 if there is none.
+ */
+static double find_high(const struct iez_targets *targets, const int64_t *need,
+                        const struct yardstick *yardstick, struct room *rooms, double *low) {
+    double full = z_of_full(targets);
+    double unused;
+    for (double share = FIRST_SHARE; *low > 0 && share < 1; share *= 8) {
+        double z = *low * (1 + share);
+        if (z < full) {
+            if (margin(targets, need, z, yardstick, rooms, &unused) >= 0) {
+                return z;
+            }
+            *low = z;
+        }
+    }
+    return margin(targets, need, full, yardstick, rooms, &unused) >= 0 ? full : -1;
+}
+
 /* Narrows down the z at which the margin becomes 0: by Newton's steps, which find a straight piece
- * at once, and every other time by halving. */
+ * at once, and by halving where these get on too slowly. */
 static int search(const struct iez_targets *targets, const int64_t *need,
-                  const struct yardstick *yardstick, double from, int64_t *rooms, double *bound,
+                  const struct yardstick *yardstick, double from, struct room *rooms, double *bound,
                   double *above) {
     double slope;
     double z = from;
@@ -120,12 +168,12 @@ static int search(const struct iez_targets *targets, const int64_t *need,
         return 0;
     }
     double low = from;
-    double high = z_of_full(targets);
-    double unused;
-    if (margin(targets, need, high, yardstick, rooms, &unused) < 0) {
+    double high = find_high(targets, need, yardstick, rooms, &low);
+    if (high < 0) {
         return 1;
     }
-    for (int round = 0; high - low > high * PRECISION; round++) {
+    for (int is_quick = 1; high - low > high * PRECISION;) {
+        double width = high - low;
         double step = high * PRECISION;
         double next = slope > 0 ? z - (double)here / slope : low;
         if (here < 0 && next < low + step) {
@@ -134,8 +182,8 @@ static int search(const struct iez_targets *targets, const int64_t *need,
         if (here >= 0 && next > high - step) {
             next = high - step;
         }
-        if (next <= low || next >= high || round % 3 == 2) {
-            next = low + (high - low) / 2;
+        if (slope == 0 || next <= low || next >= high || !is_quick) {
+            next = low + width / 2;
         }
         if (next <= low || next >= high) {
             break;
@@ -147,6 +195,7 @@ static int search(const struct iez_targets *targets, const int64_t *need,
         } else {
             high = z;
         }
+        is_quick = high - low <= width / 2;
     }
     *bound = low;
     *above = high;
@@ -157,14 +206,18 @@ static int find_bound(const struct iez_targets *targets, const struct iez_stripe
                       const struct yardstick *yardstick, double from, double *bound,
                       double *above) {
     size_t count = (size_t)targets->count;
-    int64_t *memory = malloc((2 * count + 1) * sizeof *memory);
-    if (!memory) {
-        return -1;
+    int64_t *need = malloc((count + 1) * sizeof *need);
+    struct room *rooms = malloc((count + 1) * sizeof *rooms);
+    int found = -1;
+    if (need && rooms) {
+        for (int64_t ost = 0; ost < targets->count; ost++) {
+            rooms[ost].ost = ost;
+        }
+        sum_needs(stripes, yardstick, targets->count, need);
+        found = search(targets, need, yardstick, from, rooms, bound, above);
     }
-    int64_t *need = memory + count;
-    sum_needs(stripes, yardstick, targets->count, need);
-    int found = search(targets, need, yardstick, from, memory, bound, above);
-    free(memory);
+    free(need);
+    free(rooms);
     return found;
 }
 

@@ -2,19 +2,26 @@
 
 #include <stdlib.h>
 
-#define DIGIT_BITS 11
-#define DIGITS     (1 << DIGIT_BITS)
+#define DIGIT_BITS    11
+#define DIGITS        (1 << DIGIT_BITS)
+#define REQUEST_BITS  31
+#define COUNT_BITS    11
+#define MANTISSA_BITS 16
 
-struct keyed {
-    uint64_t key;
-    uint32_t request;
-};
+/* A key that is the smaller the earlier the request comes, with the request's number below it. */
+static inline uint64_t key_of(int64_t stripe_bytes, int64_t count, int64_t request) {
+    uint64_t bits = stripe_bytes ? 64 - (uint64_t)__builtin_clzll((uint64_t)stripe_bytes) : 0;
+    int shift = bits > MANTISSA_BITS ? (int)bits - MANTISSA_BITS : 0;
+    uint64_t size = bits << MANTISSA_BITS | (uint64_t)stripe_bytes >> shift;
+    uint64_t key = size << COUNT_BITS | (uint64_t)count;
+    return ~key << REQUEST_BITS | (uint64_t)request;
+}
 
 /* Sorts by one digit of the key; those with equal digits keep their order. */
-static void sort_digit(const struct keyed *from, struct keyed *to, int64_t count, int shift) {
+static void sort_digit(const uint64_t *from, uint64_t *to, int64_t count, int shift) {
     uint32_t at[DIGITS] = {0};
     for (int64_t i = 0; i < count; i++) {
-        at[from[i].key >> shift & (DIGITS - 1)]++;
+        at[from[i] >> shift & (DIGITS - 1)]++;
     }
     uint32_t sum = 0;
     for (int digit = 0; digit < DIGITS; digit++) {
@@ -23,49 +30,30 @@ static void sort_digit(const struct keyed *from, struct keyed *to, int64_t count
         sum += here;
     }
     for (int64_t i = 0; i < count; i++) {
-        to[at[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
+        to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
     }
-}
-
-/* Sorts `items` by their keys, which are at most `largest`. */
-static void sort_keys(struct keyed **items, struct keyed **spare, int64_t count, uint64_t largest) {
-    for (int shift = 0; shift < 64 && largest >> shift != 0; shift += DIGIT_BITS) {
-        sort_digit(*items, *spare, count, shift);
-        struct keyed *sorted = *spare;
-        *spare = *items;
-        *items = sorted;
-    }
-}
-
-static int64_t largest_of(const int64_t *values, int64_t count) {
-    int64_t largest = 0;
-    for (int64_t i = 0; i < count; i++) {
-        largest = values[i] > largest ? values[i] : largest;
-    }
-    return largest;
 }
 
 int iez_allocate_order(const struct iez_stripes *stripes, uint32_t *order) {
     int64_t count = stripes->count;
-    struct keyed *items = malloc(2 * (size_t)(count + 1) * sizeof *items);
-    if (!items) {
+    uint64_t *keys = malloc(2 * (size_t)(count + 1) * sizeof *keys);
+    if (!keys) {
         return -1;
     }
-    struct keyed *memory = items;
-    struct keyed *spare = items + count;
-    int64_t most = largest_of(stripes->counts, count);
-    int64_t largest = largest_of(stripes->stripe_bytes, count);
+    uint64_t *from = keys;
+    uint64_t *to = keys + count;
     for (int64_t i = 0; i < count; i++) {
-        items[i] = (struct keyed){(uint64_t)(most - stripes->counts[i]), (uint32_t)i};
+        from[i] = key_of(stripes->stripe_bytes[i], stripes->counts[i], i);
     }
-    sort_keys(&items, &spare, count, (uint64_t)most);
+    for (int shift = REQUEST_BITS; shift < 64; shift += DIGIT_BITS) {
+        sort_digit(from, to, count, shift);
+        uint64_t *sorted = to;
+        to = from;
+        from = sorted;
+    }
     for (int64_t i = 0; i < count; i++) {
-        items[i].key = (uint64_t)(largest - stripes->stripe_bytes[items[i].request]);
+        order[i] = (uint32_t)(from[i] & ((1U << REQUEST_BITS) - 1));
     }
-    sort_keys(&items, &spare, count, (uint64_t)largest);
-    for (int64_t i = 0; i < count; i++) {
-        order[i] = items[i].request;
-    }
-    free(memory);
+    free(keys);
     return 0;
 }

@@ -28,7 +28,9 @@ struct calendar {
     int64_t *left;    /* and its free bytes */
     int32_t *list;    /* OSTs that wait, most room first */
     int64_t list_at, list_end;
-    int64_t aside_bytes; /* the largest free bytes of an OST that stands aside; -1: none does */
+    int32_t *aside; /* OSTs without space for the stripe */
+    int64_t aside_count;
+    int64_t aside_bytes; /* the most that one of them has free; -1: there is none */
 };
 
 static inline int64_t step_of(const struct calendar *calendar, int64_t ost) {
@@ -44,16 +46,27 @@ static inline void enter(struct calendar *calendar, int64_t ost, int64_t step) {
 
 /* Before the first of the list that has less room, or as much and a later position. */
 static void wait_again(struct calendar *calendar, int32_t ost, int64_t step) {
-    int64_t at = --calendar->list_at;
-    for (; at + 1 < calendar->list_end; at++) {
-        int32_t next = calendar->list[at + 1];
-        int64_t next_step = step_of(calendar, next);
-        if (next_step < step || (next_step == step && next > ost)) {
-            break;
+    int32_t *list = calendar->list;
+    int64_t low = calendar->list_at;
+    for (int64_t high = calendar->list_end; low < high;) {
+        int64_t middle = (low + high) / 2;
+        int64_t other = step_of(calendar, list[middle]);
+        if (other > step || (other == step && list[middle] < ost)) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        calendar->list[at] = next;
     }
-    calendar->list[at] = ost;
+    int64_t at = --calendar->list_at;
+    memmove(list + at, list + at + 1, (size_t)(low - at - 1) * sizeof *list);
+    list[low - 1] = ost;
+}
+
+static inline void stand_aside(struct calendar *calendar, int64_t ost) {
+    calendar->aside[calendar->aside_count++] = (int32_t)ost;
+    if (calendar->left[ost] > calendar->aside_bytes) {
+        calendar->aside_bytes = calendar->left[ost];
+    }
 }
 
 struct waiting {
@@ -78,22 +91,45 @@ static void begin_steps(struct calendar *calendar, int shift, int64_t stripe_byt
     memset(calendar->filled, 0, BUCKETS * sizeof *calendar->filled);
     calendar->inside = 0;
     calendar->shift = shift;
+    calendar->aside_count = 0;
     calendar->aside_bytes = -1;
     int64_t count = 0;
     for (int64_t ost = 0; ost < calendar->osts; ost++) {
         if (calendar->left[ost] >= stripe_bytes) {
             spare[count++] = (struct waiting){step_of(calendar, ost), (int32_t)ost};
-        } else if (calendar->left[ost] > calendar->aside_bytes) {
-            calendar->aside_bytes = calendar->left[ost];
+        } else {
+            stand_aside(calendar, ost);
         }
     }
     qsort(spare, (size_t)count, sizeof *spare, by_step);
+    /* At the end of the list's memory: others may come before them later. */
+    calendar->list_end = calendar->osts;
+    calendar->list_at = calendar->osts - count;
     for (int64_t i = 0; i < count; i++) {
-        calendar->list[i] = spare[i].ost;
+        calendar->list[calendar->list_at + i] = spare[i].ost;
     }
-    calendar->list_at = 0;
-    calendar->list_end = count;
     calendar->ceiling = count ? spare[0].step : 0;
+}
+
+/* Those that have space for a smaller stripe come back; 0 if one has too much room for that. */
+static int come_back(struct calendar *calendar, int64_t stripe_bytes) {
+    int64_t count = calendar->aside_count;
+    calendar->aside_count = 0;
+    calendar->aside_bytes = -1;
+    for (int64_t i = 0; i < count; i++) {
+        int32_t ost = calendar->aside[i];
+        int64_t step = step_of(calendar, ost);
+        if (calendar->left[ost] < stripe_bytes) {
+            stand_aside(calendar, ost);
+        } else if (step > calendar->ceiling) {
+            return 0;
+        } else if (step > calendar->ceiling - BUCKETS) {
+            enter(calendar, ost, step);
+        } else {
+            wait_again(calendar, ost, step);
+        }
+    }
+    return 1;
 }
 
 /* Those that wait for this step come in. */
@@ -127,11 +163,10 @@ static inline int64_t take(struct calendar *calendar, int64_t step, int64_t stri
                 int64_t ost = word * 64 + __builtin_ctzll(bits[word]);
                 bits[word] &= bits[word] - 1;
                 calendar->inside--;
-                int64_t left = calendar->left[ost];
-                if (left >= stripe_bytes) {
+                if (calendar->left[ost] >= stripe_bytes) {
                     picks[taken++] = (int32_t)ost;
-                } else if (left > calendar->aside_bytes) {
-                    calendar->aside_bytes = left;
+                } else {
+                    stand_aside(calendar, ost);
                 }
             }
         }
@@ -216,7 +251,8 @@ static int64_t serve_all(struct calendar *calendar, const struct iez_stripes *st
         }
         int64_t stripe_bytes = stripes->stripe_bytes[request];
         int shift = shift_for(stripe_bytes);
-        if (shift != calendar->shift || stripe_bytes <= calendar->aside_bytes) {
+        if (shift != calendar->shift ||
+            (stripe_bytes <= calendar->aside_bytes && !come_back(calendar, stripe_bytes))) {
             begin_steps(calendar, shift, stripe_bytes, spare);
         }
         if (!serve(calendar, stripe_bytes, stripes->counts[request], picks + written)) {
@@ -232,7 +268,7 @@ int64_t iez_allocate_place(int64_t osts, const struct iez_stripes *stripes, cons
                            int64_t *room, int64_t *left, int32_t *picks, int64_t *starts) {
     int64_t words = (osts + 63) / 64;
     uint64_t *bits = malloc((size_t)(BUCKETS * (words + 1)) * sizeof *bits);
-    int32_t *list = malloc((size_t)(osts + 1) * sizeof *list);
+    int32_t *list = malloc((size_t)(2 * osts + 1) * sizeof *list);
     struct waiting *spare = malloc((size_t)(osts + 1) * sizeof *spare);
     int64_t done = -1;
     if (bits && list && spare) {
@@ -245,6 +281,7 @@ int64_t iez_allocate_place(int64_t osts, const struct iez_stripes *stripes, cons
             .room = room,
             .left = left,
             .list = list,
+            .aside = list + osts,
         };
         while (words > 64LL << calendar.group_shift) {
             calendar.group_shift++;

@@ -16,7 +16,8 @@ HEADERS = [
 ]  # fmt: skip
 SOURCES = [
     "layout.c", "plan.c", "template.c", "plan_build.c", "trace_table.c", "trace_merge.c",
-    "allocate_order.c", "allocate_bound.c", "allocate_place.c", "allocate_fit.c", "allocate_polish.c",
+    "allocate_order.c", "allocate_bound.c", "allocate_place.c", "allocate_fit.c",
+    "allocate_polish.c",
 ]  # fmt: skip
 
 

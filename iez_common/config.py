@@ -28,6 +28,7 @@ class Known:
 KNOWN = (
     Known("mock", "directory that is treated as Lustre"),
     Known("mock_state", "state file of the mock; default: iez-mock.toml in that directory"),
+    Known("policy", "what the site allows when OSTs are chosen; default: policy.toml in /etc/iez"),
     Known("refresh_ms", "how often a process looks for a newer plan; 0: never", is_path=False),
     Known("state_dir", "where iez keeps what it remembers"),
     Known("trace_dir", "where jobs leave their traces; default: a new one in state_dir for each"),
@@ -76,6 +77,7 @@ def load(
     found = {
         "mock": Setting("mock", "", "default"),
         "mock_state": Setting("mock_state", "", "default"),
+        "policy": _default_policy(site_file.parent / "policy.toml"),
         "refresh_ms": Setting("refresh_ms", "1000", "default"),
         "state_dir": Setting("state_dir", str(_state_home(environ) / "iez"), "default"),
         "trace_dir": Setting("trace_dir", "", "default"),
@@ -112,6 +114,10 @@ def _from_file(path: Path) -> dict[str, Setting]:
             value = str(table.integer(known.name, 0, 0, REFRESH_MS_MAX))
         found[known.name] = Setting(known.name, value, str(path))
     return found
+
+
+def _default_policy(path: Path) -> Setting:
+    return Setting("policy", str(path) if os.path.lexists(path) else "", "default")
 
 
 def _check_refresh(setting: Setting) -> None:

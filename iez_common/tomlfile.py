@@ -1,13 +1,17 @@
 """TOML: typed reading of small files, with errors that name the file, the line and the key."""
 
+import math
 import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from iez_common.errors import ConfigError, IezError, InputError, reason
 from iez_common.units import parse_indices, parse_size_bytes
+
+Word = TypeVar("Word", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Table:
     values: dict[str, object]
     error: type[IezError]
     number: int = 0  # of this table among those of the same name, to find its lines again
+    name: str = ""  # of this table, if it stands once
 
     def trouble(self, key: str, what: str, hint: str = "") -> IezError:
         """An error about `key`, to be raised."""
@@ -29,11 +34,13 @@ class Table:
     def _line_of(self, key: str) -> int:
         """Where `key` is set: in this table's part of the file; 0 if it cannot be told."""
         wanted = re.compile(rf"\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*(=|\.|\])")
-        tables = 0
+        tables, is_inside = 0, not self.name
         for number, line in enumerate(self.text.splitlines(), 1):
             if line.lstrip().startswith("[["):
                 tables += 1
-            if tables >= self.number and wanted.match(line):
+            if not is_inside:
+                is_inside = re.match(rf"\s*\[?\s*{re.escape(self.name)}\b", line) is not None
+            elif tables >= self.number and wanted.match(line):
                 return number
         return 0
 
@@ -52,11 +59,28 @@ class Table:
             raise self.trouble(key, f"{value} is not between {low} and {high}")
         return value
 
+    def real(self, key: str, default: float, low: float, high: float) -> float:
+        value = self.values.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            raise self.trouble(key, "is not a number", f"{key} = {default}")
+        if not low <= value <= high:
+            what = f"{value} is not between {low:g} and {high:g}"
+            raise self.trouble(key, what, f"{key} = {default}")
+        return float(value)
+
     def string(self, key: str, default: str = "") -> str:
         value = self.values.get(key, default)
         if not isinstance(value, str):
             raise self.trouble(key, "is not a text in quotes", f'{key} = "…"')
         return value
+
+    def choice(self, key: str, default: Word, known: Iterable[Word]) -> Word:
+        """One of the words that are known."""
+        value, words = self.string(key, default), list(known)
+        for word in words:
+            if word == value:
+                return word
+        raise self.trouble(key, f"there is no {value!r}", f"one of: {', '.join(words)}")
 
     def strings(self, key: str) -> tuple[str, ...]:
         """A list of texts; one text alone is a list of one."""
@@ -92,6 +116,23 @@ class Table:
             except ValueError as error:
                 raise self.trouble(key, str(error)) from None
         raise self.trouble(key, "is neither a number nor a set", f'{key} = "0-14,20"')
+
+    def index_set(self, key: str) -> frozenset[int]:
+        """A set such as "3,7-9", or a list of numbers; empty where it is not there. A bare number
+        is refused: it could mean one index or that many."""
+        value = self.values.get(key, [])
+        if isinstance(value, list) and all(type(each) is int and each >= 0 for each in value):
+            return frozenset(value)
+        if not isinstance(value, str):
+            raise self.trouble(key, "is not a set", f'{key} = "3,7-9"')
+        return frozenset(self.indices(key, ()))
+
+    def table(self, key: str) -> "Table":
+        """The table `[key]`; an empty one where it is not there."""
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            raise self.trouble(key, "is not a table", f"write [{key}] above its lines")
+        return Table(self.path, self.text, value, self.error, name=key)
 
     def tables(self, key: str) -> list["Table"]:
         """The tables of `[[key]]`."""

@@ -30,6 +30,8 @@ COMMANDS = (
     Command("plan show", "plan_show", "say what a plan file holds"),
     Command("layout", "layout", "print the layouts of files"),
     Command("osts", "osts", "list the OSTs with their servers, space and states"),
+    Command("allocate", "allocate", "choose stripe counts, sizes and OSTs for files to be written"),
+    Command("explain", "explain", "say why an OST was or was not chosen, and a file laid out so"),
     Command("parse", "parse", "make a table of what a job did from its trace files"),
     Command("show", "show", "say what a job did with its files"),
     Command("sim place", "sim_place", "compare ways to place files, without a file system"),

@@ -44,7 +44,7 @@ TABLES = (
     Table("OSS imbalance: fullest OSS over mean", "oss_imbalance", "", lambda _: ""),
     Table("Predicted time in seconds", "predicted_s", "", lambda _: ""),
     Table(
-        "Certificate: the largest load over its lower bound for plain layouts",
+        "Certificate: the largest load over its lower bound",
         "certificate",
         "BOUND",
         lambda result: f"{result.bound:.4g}",

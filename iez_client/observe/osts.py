@@ -34,6 +34,11 @@ class ObservedFileSystem:
     name: str
     observations: tuple[Observation, ...]  # sorted by index
     trouble: str = ""  # why OSTs may be missing
+    aliases: tuple[str, ...] = ()  # other names of the same directory
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.prefix, *self.aliases)
 
     @property
     def osts(self) -> tuple[Ost, ...]:
@@ -102,7 +107,9 @@ def _observe_mock(config: Config) -> ObservedFileSystem:
     assert directory is not None  # known_file_systems refuses a state without a directory
     state = mock.state_of(directory, config.path("mock_state"))
     observations = tuple(_mock_observation(each) for each in state.osts)
-    return ObservedFileSystem(filesystems.MOCK, found.prefix, "mock", observations)
+    return ObservedFileSystem(
+        filesystems.MOCK, found.prefix, "mock", observations, aliases=found.aliases
+    )
 
 
 def _mock_observation(each: mock.MockOst) -> Observation:

@@ -8,13 +8,14 @@ import numpy as np
 from iez_common.allocate.allocation import Allocation, Part
 from iez_common.allocate.certificate import bound_of, certify
 from iez_common.allocate.columns import Flags, Ints, Osts, Requests
+from iez_common.allocate.drift import drifted
 from iez_common.allocate.iez import iez, solve
 from iez_common.allocate.lustre_qos import lustre_qos
 from iez_common.allocate.lustre_rr import lustre_rr
 from iez_common.allocate.objective import Targets, targets_of
 from iez_common.allocate.paper import paper, paper_rising
 from iez_common.allocate.policy import LIST, Policy
-from iez_common.allocate.problem import Choice, Options, Problem, Strategy
+from iez_common.allocate.problem import Choice, Options, Positions, Problem, Strategy
 from iez_common.allocate.rungs import pool_members, rungs_of
 from iez_common.allocate.simple import greedy, random
 from iez_common.allocate.split import split, tails
@@ -145,8 +146,9 @@ def _place_on(
 
 def _by_iez(problem: Problem, requests: Requests, sizes: Ints, policy: Policy) -> _Placed:
     solution = solve(problem)
-    choice, loads = solution.choice, solution.load_bytes
-    placed = _Placed(problem.stripe_count, choice, loads, solution.bound)
+    if policy.objective == "blend":
+        solution = drifted(problem, solution)
+    placed = _Placed(problem.stripe_count, solution.choice, solution.load_bytes, solution.bound)
     if policy.pfl == "never":
         return placed
     found = split(problem, solution, sizes, policy)
@@ -175,14 +177,15 @@ def _by_iez(problem: Problem, requests: Requests, sizes: Ints, policy: Policy) -
 def _by_other(problem: Problem, policy: Policy) -> _Placed:
     choice = STRATEGIES[policy.strategy](problem, Options(policy.seed, policy.racing))
     loads = choice.loads(problem.write_bytes, len(problem.osts))
-    # What a strategy does against the rules of iez must not make it look better than possible.
+    # As in _as_taken.
     open_to_it = replace(
         problem,
         stripe_count=choice.stripe_count,
         free_bytes=np.maximum(problem.free_bytes, loads),
     )
-    bound = bound_of(open_to_it, problem.usable | (loads > 0))
-    return _Placed(choice.stripe_count, choice, loads, bound)
+    taken = problem.usable.copy()
+    taken[choice.positions] = True
+    return _Placed(choice.stripe_count, choice, loads, bound_of(open_to_it, taken))
 
 
 def _place_pools(
@@ -203,16 +206,34 @@ def _place_pools(
             raise AllocationError(f"no OST of the pool {name!r} can be used", "iez osts")
         files = requests.take(numbers)
         on_top = replace(own, free_bytes=own.free_bytes - loads, offset=own.offset + loads)
-        placed = _place(files, osts, on_top, whole, rungs[numbers], sizes[numbers])
+        seen = _within(osts, members) if policy.strategy in _LUSTRE else osts
+        placed = _place(files, seen, on_top, whole, rungs[numbers], sizes[numbers])
         counts[numbers], listed[numbers] = placed.stripe_count, placed.choice.stripe_count
         starts[numbers] = placed.choice.starts + written
         positions.append(placed.choice.positions.astype(np.int64))
         written += len(placed.choice.positions)
         loads += placed.load_bytes
+        own = _as_taken(own, positions[-1], placed.load_bytes)
         bound = max(bound, _bound(files, osts, own, counts[numbers], rungs[numbers]))
-    bound = max(bound, _bound(requests, osts, targets, counts, rungs))
     choice = Choice(np.concatenate(positions), starts, listed)
+    every = _as_taken(targets, choice.positions, loads)
+    bound = max(bound, _bound(requests, osts, every, counts, rungs))
     return _Placed(counts, choice, loads, bound, parts)
+
+
+def _within(osts: Osts, members: Flags) -> Osts:
+    """The OSTs as Lustre's own strategies see them for files of a pool: no others are there."""
+    pairs = zip(osts.states, members, strict=True)
+    states = tuple(each if member else each | {"inactive"} for each, member in pairs)
+    return replace(osts, states=states, closed=osts.closed | ~members)
+
+
+def _as_taken(targets: Targets, positions: Positions, load_bytes: Ints) -> Targets:
+    """What a strategy does against the rules of iez must not make it look better than possible."""
+    is_open = targets.open.copy()
+    is_open[positions] = True
+    free = np.maximum(targets.free_bytes, load_bytes)
+    return replace(targets, open=is_open, free_bytes=free)
 
 
 def _groups(requests: Requests, osts: Osts, policy: Policy) -> Iterator[tuple[Ints, Flags]]:

@@ -38,23 +38,22 @@ def certify(
 ) -> Certificate:
     sizes = np.maximum(osts.size_bytes, 1)
     servers = len(osts.oss_names)
-    oss_load = np.bincount(osts.oss, load_bytes, servers)
-    oss_size = np.bincount(osts.oss, sizes, servers)
-    times = load_bytes / bandwidth(osts, policy)
+    oss_share = np.bincount(osts.oss, load_bytes, servers) / np.bincount(osts.oss, sizes, servers)
     return Certificate(
         objective=policy.objective,
         value=value,
         bound=bound,
         ostcost_new=_max_over_mean(load_bytes / sizes),
         ostcost_total=_max_over_mean((osts.used_bytes + load_bytes) / sizes),
-        oss_imbalance=_max_over_mean(oss_load / oss_size),
-        predicted_s=float(times.max(initial=0.0)),
+        oss_imbalance=_max_over_mean(oss_share),
+        predicted_s=float((load_bytes / bandwidth(osts, policy)).max()),
     )
 
 
 def _max_over_mean(shares: Floats) -> float:
     """1 where there is nothing at all."""
-    return float(shares.max() / shares.mean()) if shares.any() else 1.0
+    most = float(shares.max())
+    return most * len(shares) / float(shares.sum()) if most > 0 else 1.0
 
 
 def bound_of(problem: Problem, usable: Flags) -> float:

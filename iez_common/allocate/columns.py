@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iez_common.errors import AllocationError
-from iez_common.records import STATES, Ost, Request
+from iez_common.records import AVOIDED, CLOSED, STATES, Ost, Request
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -77,7 +78,7 @@ class Requests:
             writers=_column("writers", writers, rows, 1),
             access_bytes=_column("access_bytes", access_bytes, rows, 0),
             high_bytes=np.maximum(high, size),
-            overstripe=np.array(np.broadcast_to(np.asarray(overstripe, np.bool_), rows)),
+            overstripe=_flags("overstripe", overstripe, rows),
             pool=np.array([codes[name] for name in pool], np.int64)
             if pool
             else np.zeros(rows, np.int64),
@@ -112,6 +113,9 @@ class Osts:
     recent_bytes_per_s: Floats
     promised_bytes: Ints
     states: tuple[frozenset[str], ...]
+    closed: Flags  # by its states: takes no new object
+    avoided: Flags  # would, but is not well
+    in_turns: Ints  # positions, servers in turn
     oss_names: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -120,10 +124,6 @@ class Osts:
     @property
     def used_bytes(self) -> Ints:
         return self.size_bytes - self.available_bytes
-
-    def has_state(self, names: frozenset[str]) -> Flags:
-        """Which OSTs are in one of these states."""
-        return np.array([bool(each & names) for each in self.states], np.bool_)
 
     @classmethod
     def make(
@@ -172,15 +172,19 @@ class Osts:
                 ("recent_bytes_per_s", recent_bytes_per_s),
             )
         ]
+        oss_codes = np.array([codes[name] for name in named], np.int64)
         return cls(
             index=numbers[order],
             size_bytes=size[order],
             available_bytes=available[order],
-            oss=np.array([codes[name] for name in named], np.int64),
+            oss=oss_codes,
             bandwidth_bytes_per_s=rates[0],
             recent_bytes_per_s=rates[1],
             promised_bytes=promised[order],
             states=tuple(kept),
+            closed=np.array([bool(each & CLOSED) for each in kept], np.bool_),
+            avoided=np.array([bool(each & AVOIDED) for each in kept], np.bool_),
+            in_turns=_in_turns(oss_codes),
             oss_names=oss_names,
         )
 
@@ -199,9 +203,22 @@ class Osts:
         )
 
 
+def _in_turns(servers: Ints) -> Ints:
+    """Positions of OSTs so that neighbours are on different servers: the OSTs of each server are
+    spread over the list evenly, however many it has."""
+    owned = np.bincount(servers)
+    turn = np.empty(len(servers), np.int64)
+    by_server = np.argsort(servers, kind="stable")
+    turn[by_server] = np.arange(len(servers)) - np.repeat(np.cumsum(owned) - owned, owned)
+    return np.lexsort((servers, (2 * turn + 1) / owned[servers]))
+
+
 def _column(name: str, values: ArrayLike, rows: int | None, low: int) -> Ints:
     """Whole numbers of at least `low`, one a row; one number alone holds for all rows."""
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        raise AllocationError(f"{name} has rows of different lengths") from None
     if given.size == 0 and given.ndim == 1:
         given = given.astype(np.int64)
     if given.dtype.kind == "f":
@@ -211,8 +228,7 @@ def _column(name: str, values: ArrayLike, rows: int | None, low: int) -> Ints:
             raise AllocationError(f"{name} holds something else than whole numbers")
     elif given.dtype.kind not in "iu":
         raise AllocationError(f"{name} holds something else than numbers")
-    if given.ndim > 1 or (rows is not None and given.ndim == 1 and len(given) != rows):
-        raise AllocationError(f"{name} has another length than the other columns")
+    _check_length(name, given, rows)
     if given.dtype.kind == "u" and given.size and int(given.max()) > BYTES_MAX:
         raise _beyond(name, int(given.argmax()), int(given.max()), BYTES_MAX)
     column = given.astype(np.int64)
@@ -227,14 +243,28 @@ def _column(name: str, values: ArrayLike, rows: int | None, low: int) -> Ints:
     return np.ascontiguousarray(column)
 
 
+def _flags(name: str, values: ArrayLike, rows: int) -> Flags:
+    given = np.asarray(values, np.bool_)
+    _check_length(name, given, rows)
+    return np.array(np.broadcast_to(given, rows))
+
+
 def _rates(name: str, values: ArrayLike, rows: int) -> Floats:
-    given = np.asarray(values, np.float64)
-    if given.ndim > 1 or (given.ndim == 1 and len(given) != rows):
-        raise AllocationError(f"{name} has another length than the other columns")
+    try:
+        given = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise AllocationError(f"{name} holds something else than numbers") from None
+    _check_length(name, given, rows)
     wrong = ~np.isfinite(given) | (given < 0)
     if wrong.any():
         raise AllocationError(f"{name}: {_first(wrong, given)} is not a rate")
     return np.array(np.broadcast_to(given, rows), np.float64)
+
+
+def _check_length(name: str, given: NDArray[Any], rows: int | None) -> None:
+    """One number for all rows, or one a row."""
+    if given.ndim > 1 or (rows is not None and given.ndim == 1 and len(given) != rows):
+        raise AllocationError(f"{name} has another length than the other columns")
 
 
 def _first(flags: ArrayLike, values: ArrayLike) -> object:

@@ -1,16 +1,16 @@
-"""The strategy of iez: largest stripes first, each on the OSTs with most room under the lower bound.
+"""The strategy of iez: largest stripes first, on the OSTs with most room under the lower bound.
 
-That alone comes within a hair of the bound where there are many stripes an OST. Where there are few,
-the bound is made sharper and the placement polished, or found anew by tightest fit.
+That alone comes within a hair of the bound where there are many stripes an OST. Where there are
+few, the placement is polished and the bound made sharper, or a tighter fit is looked for.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from iez_common.allocate.columns import Ints
 from iez_common.allocate.kernel import Bound, Kernel, Order, Placed, Rooms, Stripes, best_kernel
-from iez_common.allocate.lustre_rr import order_array
 from iez_common.allocate.problem import Choice, Options, Problem
 from iez_common.errors import AllocationError
 from iez_common.units import format_about
@@ -18,6 +18,7 @@ from iez_common.units import format_about
 GOOD_ENOUGH = 1e-4  # above the bound, relative
 WORK_MAX = 4_000_000  # requests × OSTs up to which more is tried
 STRIPES_MAX = 100_000
+SHARPER_WORK_MAX = 2_000_000  # requests and OSTs gone over for a sharper bound
 SIZES_MAX = 96  # different stripe sizes that are tried as measures of the bound
 STEPS_MAX = 20_000_000  # pairs of stripes that polishing looks at
 FITS_MAX = 12  # tries of the tightest fit
@@ -36,8 +37,8 @@ def iez(problem: Problem, options: Options) -> Choice:
     return solve(problem).choice
 
 
-def solve(problem: Problem, kernel: Kernel | None = None) -> Solution:
-    """A placement, with the z below which there is none."""
+def solve(problem: Problem, kernel: Kernel | None = None, is_quick: bool = False) -> Solution:
+    """A placement, with the z below which there is none; a quick one is not polished."""
     kernel = kernel or best_kernel()
     if not len(problem):
         nothing = Choice(np.zeros(0, np.int32), problem.stripe_count, problem.stripe_count)
@@ -48,7 +49,7 @@ def solve(problem: Problem, kernel: Kernel | None = None) -> Solution:
     )
     stripes, owners = _single_stripes(problem)
     search = _Search(kernel, rooms, stripes)
-    placed, bound = search.run()
+    placed, bound = search.run(is_quick)
     starts, order = placed.starts, problem.tie_order
     if owners is not None:
         starts = starts[owners]
@@ -57,12 +58,14 @@ def solve(problem: Problem, kernel: Kernel | None = None) -> Solution:
         starts[order] = given
     loads = np.zeros(len(problem.osts), np.int64)
     loads[positions] = placed.load_bytes
-    chosen = positions.astype(np.int32)[placed.picks]
-    return Solution(Choice(chosen, starts, problem.stripe_count), loads, bound)
+    picks = placed.picks
+    np.take(positions.astype(np.int32), picks, out=picks, mode="clip")
+    return Solution(Choice(picks, starts, problem.stripe_count), loads, bound)
 
 
-def lower_bound(problem: Problem, kernel: Kernel | None = None) -> float:
-    """The z below which no placement of whole stripes exists; infinite if there is none at all."""
+def lower_bound(problem: Problem, kernel: Kernel | None = None, value: float = math.inf) -> float:
+    """The z below which no placement of whole stripes exists; infinite if there is none at all.
+    Whoever has a placement with `value` needs no higher one."""
     kernel = kernel or best_kernel()
     positions = np.flatnonzero(problem.usable)
     if not len(problem) or not len(positions):
@@ -73,14 +76,13 @@ def lower_bound(problem: Problem, kernel: Kernel | None = None) -> float:
     stripes, _ = _single_stripes(problem)
     search = _Search(kernel, rooms, stripes)
     first = search.first_bound()
-    return search.sharper(first).low if first else float("inf")
+    return search.sharper(first, value).low if first else float("inf")
 
 
 def tie_order(problem: Problem) -> Ints:
-    """Usable OSTs, servers in turn: where OSTs are equal, neighbours of the list are on different
-    servers."""
-    usable = np.flatnonzero(problem.usable)
-    return usable[order_array(problem.osts.oss[usable].tolist())]
+    """Usable OSTs, servers in turn: equal OSTs are taken in this order."""
+    turns = problem.osts.in_turns
+    return turns[problem.usable[turns]]
 
 
 def _single_stripes(problem: Problem) -> tuple[Stripes, Ints | None]:
@@ -102,7 +104,7 @@ class _Search:
         self.kernel, self.rooms, self.stripes = kernel, rooms, stripes
         self.granule_bytes = _common_divisor(stripes.stripe_bytes)
 
-    def run(self) -> tuple[Placed, float]:
+    def run(self, is_quick: bool) -> tuple[Placed, float]:
         bound = self.first_bound()
         if bound is None:
             raise self._does_not_fit()
@@ -110,39 +112,38 @@ class _Search:
         room = self.rooms.under(bound.high) // self.granule_bytes * self.granule_bytes
         placed = self.kernel.place(self.rooms, self.stripes, order, room)
         best = placed if isinstance(placed, Placed) else None
-        if best is not None and self._is_good(best, bound.low):
+        if best is not None and is_quick:
             return best, bound.low
-        if not self._is_small():
-            if best is None:
-                raise self._does_not_fit()
-            return best, bound.low
-        bound = self.sharper(bound)
-        if best is not None:
+        if best is not None and self._is_small():
             best = self._polished(best, bound.low)
-        best = self._tightest(order, best, bound.low)
+        if best is not None:
+            bound = self.sharper(bound, self._value(best))
+        if self._is_small():
+            best = self._tightest(order, best, bound.low)
         if best is None:
             raise self._does_not_fit()
         return best, bound.low
 
     def first_bound(self) -> Bound | None:
+        if int(self.stripes.counts.max()) > len(self.rooms):
+            return None  # not even on OSTs without end
         bound = self.kernel.bound(self.rooms, self.stripes, 1, 0.0)
         if bound is not None and self.granule_bytes > 1:
             bound = self.kernel.bound(self.rooms, self.stripes, self.granule_bytes, bound.low)
+        largest = int(self.stripes.stripe_bytes.max())
+        if bound is not None and int(self.rooms.under(bound.high).max()) < largest:
+            # Room that is too small for a single stripe would mislead.
+            bound = self.kernel.bound(self.rooms, self.stripes, largest, bound.low)
         return bound
 
-    def sharper(self, bound: Bound) -> Bound:
+    def sharper(self, bound: Bound, value: float) -> Bound:
         """Counts in other measures: whole parts of a stripe, and numbers of stripes of at least
-        some size. Each bound is true, so the largest is."""
-        if not self._is_small():
+        some size. Each bound is true, so the largest is; `value` needs no higher one."""
+        if self._is_good(value, bound.low):
             return bound
         sizes = np.sort(self.stripes.stripe_bytes)
-        distinct = np.unique(sizes)[::-1]
-        distinct = distinct[distinct > 0]
-        if len(distinct) > SIZES_MAX:
-            # The largest ones one by one, then ever fewer.
-            places = np.geomspace(1, len(distinct), SIZES_MAX).astype(np.int64) - 1
-            distinct = distinct[np.unique(places)]
-        for size in distinct.tolist():
+        tries = SHARPER_WORK_MAX // (len(self.stripes) + 10 * len(self.rooms))
+        for size in _some(np.unique(sizes)[::-1], min(max(tries, 1), SIZES_MAX)):
             sums = np.cumsum(sizes[np.searchsorted(sizes, size) :])
             bound = self._raised(
                 bound, self.kernel.bound_by_count(self.rooms, self.stripes, sums, bound.low)
@@ -152,6 +153,8 @@ class _Search:
                 bound = self._raised(
                     bound, self.kernel.bound(self.rooms, self.stripes, granule, bound.low)
                 )
+            if self._is_good(value, bound.low):
+                break
         return bound
 
     @staticmethod
@@ -161,11 +164,14 @@ class _Search:
 
     def _polished(self, placed: Placed, bound: float) -> Placed:
         goal = bound * (1 + GOOD_ENOUGH)
+        if self._value(placed) <= goal:
+            return placed
         return self.kernel.polish(self.rooms, self.stripes, placed, goal, STEPS_MAX)
 
     def _tightest(self, order: Order, best: Placed | None, bound: float) -> Placed | None:
-        """Looks for a lower z at which the tightest fit goes through."""
+        """Looks for the lowest z at which the tightest fit goes through."""
         low, high = bound, self._value(best) if best else self._value_of_full()
+        found = None
         for turn in range(FITS_MAX):
             if high - low <= bound * GOOD_ENOUGH:
                 break
@@ -173,12 +179,12 @@ class _Search:
             fitted = self.kernel.fit(self.rooms, self.stripes, order, self.rooms.under(z))
             if fitted is None:
                 low = z
-                continue
-            fitted = self._polished(fitted, bound)
-            high = min(z, self._value(fitted))
-            if best is None or self._value(fitted) < self._value(best):
-                best = fitted
-        return best
+            else:
+                found, high = fitted, min(z, self._value(fitted))
+        if found is None:
+            return best
+        found = self._polished(found, bound)
+        return found if best is None or self._value(found) < self._value(best) else best
 
     def _value(self, placed: Placed) -> float:
         loads = placed.load_bytes
@@ -189,8 +195,9 @@ class _Search:
         rooms = self.rooms
         return float(((rooms.free_bytes.astype(np.float64) + rooms.offset) / rooms.speed).max())
 
-    def _is_good(self, placed: Placed, bound: float) -> bool:
-        return self._value(placed) <= bound * (1 + GOOD_ENOUGH)
+    @staticmethod
+    def _is_good(value: float, bound: float) -> bool:
+        return value <= bound * (1 + GOOD_ENOUGH)
 
     def _is_small(self) -> bool:
         work = len(self.stripes) * len(self.rooms)
@@ -206,9 +213,19 @@ class _Search:
         )
 
 
+def _some(sizes: Ints, most: int) -> list[int]:
+    """Sizes in falling order: where they are many, the first one by one, then ever fewer."""
+    if len(sizes) > most:
+        places = np.geomspace(1, len(sizes), most).astype(np.int64) - 1
+        sizes = sizes[np.unique(places)]
+    return [size for size in sizes.tolist() if size > 0]
+
+
 def _common_divisor(sizes: Ints) -> int:
     """The largest size of which every stripe is a multiple; 1 where it is too small to matter."""
-    sample = int(np.gcd.reduce(sizes[:64]))
-    if sample * 1024 < int(sizes[:64].max(initial=0)):
+    largest = int(sizes.max(initial=0))
+    # That of some is a multiple of that of all, which takes longer to find.
+    if int(np.gcd.reduce(sizes[:64])) * 1024 < largest:
         return 1
-    return max(1, int(np.gcd.reduce(sizes)))
+    divisor = int(np.gcd.reduce(sizes))
+    return divisor if 0 < largest <= divisor * 1024 else 1

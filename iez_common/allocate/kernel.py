@@ -28,9 +28,10 @@ class Rooms:
 
     def under(self, z: float) -> Ints:
         """What z leaves to each, in whole bytes."""
-        room = np.floor(z * self.speed - self.offset)
+        room = z * self.speed - self.offset
         most = self.free_bytes.astype(np.float64)
-        whole = np.clip(room, 0, most).astype(np.int64)
+        whole = np.minimum(np.maximum(room, 0), most).astype(np.int64)
+        # Not by a float, which cannot hold every number of bytes.
         return np.where(room < most, whole, self.free_bytes)
 
 
@@ -62,7 +63,7 @@ class Placed(NamedTuple):
 
 class Kernel(Protocol):
     def order_of(self, stripes: Stripes) -> Order:
-        """Largest stripes first, then most stripes, then as given."""
+        """Largest stripes first, by their leading 16 bits, then most stripes, then as given."""
 
     def bound(
         self, rooms: Rooms, stripes: Stripes, granule_bytes: int, from_z: float

@@ -14,7 +14,7 @@ class NativeKernel:
 
     def order_of(self, stripes: Stripes) -> Order:
         order = np.empty(len(stripes), np.uint32)
-        _check(lib.iez_allocate_order(_stripes(stripes), _pointer("uint32_t *", order)))
+        _check(lib.iez_allocate_order(_stripes(stripes), _pointer("uint32_t[]", order)))
         return order
 
     def bound(
@@ -27,7 +27,7 @@ class NativeKernel:
     def bound_by_count(
         self, rooms: Rooms, stripes: Stripes, sums: Ints, from_z: float
     ) -> Bound | None:
-        function, numbers = lib.iez_allocate_bound_by_count, _pointer("int64_t *", sums)
+        function, numbers = lib.iez_allocate_bound_by_count, _pointer("int64_t[]", sums)
         return _bound(function, _targets(rooms), _stripes(stripes), numbers, len(sums), from_z)
 
     def place(self, rooms: Rooms, stripes: Stripes, order: Order, room: Ints) -> Placed | int:
@@ -37,11 +37,11 @@ class NativeKernel:
             lib.iez_allocate_place(
                 len(rooms),
                 _stripes(stripes),
-                _pointer("uint32_t *", order),
-                _pointer("int64_t *", room),
-                _pointer("int64_t *", left),
-                _pointer("int32_t *", picks),
-                _pointer("int64_t *", starts),
+                _pointer("uint32_t[]", order),
+                _pointer("int64_t[]", room),
+                _pointer("int64_t[]", left),
+                _pointer("int32_t[]", picks),
+                _pointer("int64_t[]", starts),
             )
         )
         if done < len(stripes):
@@ -54,10 +54,10 @@ class NativeKernel:
             lib.iez_allocate_fit(
                 len(rooms),
                 _stripes(stripes),
-                _pointer("uint32_t *", order),
-                _pointer("int64_t *", room),
-                _pointer("int32_t *", picks),
-                _pointer("int64_t *", starts),
+                _pointer("uint32_t[]", order),
+                _pointer("int64_t[]", room),
+                _pointer("int32_t[]", picks),
+                _pointer("int64_t[]", starts),
             )
         )
         if done < len(stripes):
@@ -72,33 +72,33 @@ class NativeKernel:
             lib.iez_allocate_polish(
                 _targets(rooms),
                 _stripes(stripes),
-                _pointer("int64_t *", placed.starts),
+                _pointer("int64_t[]", placed.starts),
                 goal,
                 steps_max,
-                _pointer("int32_t *", picks),
+                _pointer("int32_t[]", picks),
             )
         )
         return Placed(picks, placed.starts, loads_of(stripes, picks, placed.starts, len(rooms)))
 
 
 def _pointer(kind: str, array: Any) -> Any:
-    return ffi.cast(kind, array.ctypes.data)
+    return ffi.from_buffer(kind, array)
 
 
 def _targets(rooms: Rooms) -> Any:
     targets = ffi.new("struct iez_targets *")
     targets.count = len(rooms)
-    targets.free_bytes = _pointer("int64_t *", rooms.free_bytes)
-    targets.speed = _pointer("double *", rooms.speed)
-    targets.offset = _pointer("double *", rooms.offset)
+    targets.free_bytes = _pointer("int64_t[]", rooms.free_bytes)
+    targets.speed = _pointer("double[]", rooms.speed)
+    targets.offset = _pointer("double[]", rooms.offset)
     return targets
 
 
 def _stripes(stripes: Stripes) -> Any:
     given = ffi.new("struct iez_stripes *")
     given.count = len(stripes)
-    given.stripe_bytes = _pointer("int64_t *", stripes.stripe_bytes)
-    given.counts = _pointer("int64_t *", stripes.counts)
+    given.stripe_bytes = _pointer("int64_t[]", stripes.stripe_bytes)
+    given.counts = _pointer("int64_t[]", stripes.counts)
     return given
 
 

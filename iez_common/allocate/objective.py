@@ -10,7 +10,6 @@ import numpy as np
 
 from iez_common.allocate.columns import Flags, Floats, Ints, Osts
 from iez_common.allocate.policy import Policy
-from iez_common.records import AVOIDED, CLOSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +24,17 @@ class Targets:
 
 
 def targets_of(osts: Osts, policy: Policy) -> Targets:
-    excluded = np.isin(osts.index, list(policy.exclude_osts))
-    is_open = ~osts.has_state(CLOSED) & ~excluded & (osts.size_bytes > 0)
+    is_open = ~osts.closed & (osts.size_bytes > 0)
+    if policy.exclude_osts:
+        is_open &= ~np.isin(osts.index, list(policy.exclude_osts))
     free = np.maximum(osts.available_bytes - osts.promised_bytes, 0)
     speed, offset = speed_and_offset(osts, policy)
-    return Targets(is_open, is_open & ~osts.has_state(AVOIDED), free, speed, offset)
+    return Targets(is_open, is_open & ~osts.avoided, free, speed, offset)
 
 
 def speed_and_offset(osts: Osts, policy: Policy) -> tuple[Floats, Floats]:
-    size = osts.size_bytes.astype(np.float64)
     if policy.objective == "space":
+        size = np.maximum(osts.size_bytes, 1).astype(np.float64)
         return size, (osts.used_bytes + osts.promised_bytes).astype(np.float64)
     speed = bandwidth(osts, policy) * spare_share(osts, policy)
     if policy.objective == "bandwidth":
@@ -60,8 +60,9 @@ def space_share(osts: Osts, policy: Policy) -> Floats:
     if not len(osts):
         return np.ones(0)
     size = np.maximum(osts.size_bytes, 1)
-    used = (osts.used_bytes + osts.promised_bytes) / size
-    share = 1 + policy.drift * (used.mean() - used)
+    # It may have promised more than it has.
+    used = np.minimum((osts.used_bytes + osts.promised_bytes) / size, 1)
+    share: Floats = 1 + policy.drift * (used.sum() / len(used) - used)
     if policy.headroom > 0:
         share *= np.clip((1 - used) / policy.headroom, policy.headroom_floor, 1)
     return share

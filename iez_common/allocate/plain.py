@@ -3,9 +3,11 @@
 import numpy as np
 
 from iez_common.allocate.columns import Floats, Ints
-from iez_common.allocate.kernel import Bound, Order, Placed, Rooms, Stripes, loads_of
+from iez_common.allocate.kernel import Bound, Order, Picks, Placed, Rooms, Stripes, loads_of
 
-PRECISION = 1e-12
+PRECISION = 1e-10
+FIRST_SHARE = 1e-3
+LEADING_BITS = 16  # of a stripe's size: the order of placement looks at no more
 STEP_BITS = 8  # of a stripe's size: what differs by less counts as equal
 
 
@@ -13,7 +15,9 @@ class PlainKernel:
     """For machines on which the C module is not built."""
 
     def order_of(self, stripes: Stripes) -> Order:
-        return np.lexsort((-stripes.counts, -stripes.stripe_bytes)).astype(np.uint32)
+        bits = _bit_lengths(stripes.stripe_bytes)
+        leading = stripes.stripe_bytes >> np.maximum(bits - LEADING_BITS, 0)
+        return np.lexsort((-stripes.counts, -leading, -bits)).astype(np.uint32)
 
     def bound(
         self, rooms: Rooms, stripes: Stripes, granule_bytes: int, from_z: float
@@ -75,12 +79,19 @@ class PlainKernel:
         return Placed(board.picks.astype(np.int32), placed.starts, board.load)
 
 
-def _empty(stripes: Stripes) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], Ints]:
+def _bit_lengths(sizes: Ints) -> Ints:
+    bits = np.frexp(sizes.astype(np.float64))[1].astype(np.int64)
+    # A number of more than 53 bits may have been rounded up to the next power of two.
+    bits -= (bits > 0) & (sizes >> np.maximum(bits - 1, 0) == 0)
+    return bits
+
+
+def _empty(stripes: Stripes) -> tuple[Picks, Ints]:
     total = int(stripes.counts.sum())
     return np.empty(total, np.int32), np.empty(len(stripes), np.int64)
 
 
-def _write(picks: Ints, starts: Ints, request: int, written: int, chosen: Ints) -> int:
+def _write(picks: Picks, starts: Ints, request: int, written: int, chosen: Ints) -> int:
     picks[written : written + len(chosen)] = chosen
     starts[request] = written
     return written + len(chosen)
@@ -105,47 +116,55 @@ class _Search:
         self.need = need[::-1]
 
     def margin(self, z: float) -> tuple[int, float]:
-        """By how many units it holds, and what all OSTs together gain with z."""
+        """By how many units it holds, and what it gains with z."""
         room = self.rooms.under(z)
-        gaining = np.where(room < self.rooms.free_bytes, self.rooms.speed, 0.0)
-        # Summed one by one, as a sum in another order may differ in its last digit.
-        speeds = float(np.cumsum(gaining)[-1]) if len(gaining) else 0.0
         if self.sums is None:
-            units = np.sort(room // self.granule_bytes)
-            slope = speeds / self.granule_bytes
+            units = room // self.granule_bytes
         else:
-            units = np.sort(np.searchsorted(self.sums, room, side="right"))
-            slope = 0.0
-        taken = np.concatenate(([0], np.cumsum(units)))
-        return int((taken - self.need).min()), slope
+            units = np.searchsorted(self.sums, room, side="right").astype(np.int64)
+        sorted_units = np.sort(units)
+        holds = np.concatenate(([0], np.cumsum(sorted_units))) - self.need
+        tightest = int(holds.argmin())
+        if self.granule_bytes != 1:
+            return int(holds[tightest]), 0.0
+        limit = sorted_units[tightest - 1] if tightest else -1
+        gains = np.where((room < self.rooms.free_bytes) & (room <= limit), self.rooms.speed, 0.0)
+        # Summed one by one: a sum in another order may differ in its last digit.
+        return int(holds[tightest]), float(np.cumsum(gains)[-1]) if len(gains) else 0.0
 
     def run(self, from_z: float) -> Bound | None:
         here, slope = self.margin(from_z)
         if here >= 0:
             return Bound(from_z, from_z)
-        low, high = from_z, self._z_of_full()
-        if self.margin(high)[0] < 0:
+        z = from_z
+        low, high = self._find_high(from_z)
+        if high < 0:
             return None
-        z, turn = from_z, 0
+        is_quick = True
         while high - low > high * PRECISION:
-            step = high * PRECISION
+            width, step = high - low, high * PRECISION
             following = z - here / slope if slope > 0 else low
-            if here < 0:
-                following = max(following, low + step)
-            else:
-                following = min(following, high - step)
-            if following <= low or following >= high or turn % 3 == 2:
-                following = low + (high - low) / 2
+            following = max(following, low + step) if here < 0 else min(following, high - step)
+            if slope == 0 or following <= low or following >= high or not is_quick:
+                following = low + width / 2
             if following <= low or following >= high:
                 break
             z = following
             here, slope = self.margin(z)
-            if here < 0:
-                low = z
-            else:
-                high = z
-            turn += 1
+            low, high = (z, high) if here < 0 else (low, z)
+            is_quick = high - low <= width / 2
         return Bound(low, high)
+
+    def _find_high(self, low: float) -> tuple[float, float]:
+        full, share = self._z_of_full(), FIRST_SHARE
+        while low > 0 and share < 1:
+            z = low * (1 + share)
+            if z < full:
+                if self.margin(z)[0] >= 0:
+                    return low, z
+                low = z
+            share *= 8
+        return low, full if self.margin(full)[0] >= 0 else -1.0
 
     def _z_of_full(self) -> float:
         rooms = self.rooms

@@ -1,5 +1,6 @@
 """Policy: what a site allows and wants. docs/allocator.md documents each field and its weight."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -59,8 +60,8 @@ class Policy:
             _at_least(name, getattr(self, name), 1)
         if self.stripe_size_bytes % (64 * KIB) or not 0 < self.stripe_size_bytes < 4 * GIB:
             raise AllocationError("policy: stripe_size is not a multiple of 64K below 4G")
-        if not self.ost_bandwidth_bytes_per_s > 0:
-            raise AllocationError("policy: ost_bandwidth is not above 0")
+        if not 0 < self.ost_bandwidth_bytes_per_s < math.inf:
+            raise AllocationError("policy: ost_bandwidth is not a number above 0")
         for name in ("busy_floor", "headroom", "headroom_floor", "drift"):
             low = 0.0 if name in ("headroom", "drift") else 1e-6
             if not low <= getattr(self, name) <= 1:
@@ -79,5 +80,5 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _at_least(name: str, value: int, low: int) -> None:
-    if value < low:
-        raise AllocationError(f"policy: {name}: {value} is below {low}")
+    if not value >= low or value != int(value):
+        raise AllocationError(f"policy: {name}: {value} is not a whole number of at least {low}")

@@ -25,7 +25,7 @@ class Problem:
     osts: Osts
     usable: Flags  # by iez; Lustre's own strategies judge by the states themselves
     free_bytes: Ints
-    speed: Floats
+    speed: Floats  # above 0
     offset: Floats
     tie_order: Ints | None = field(default=None, repr=False)  # of equal files; None: as given
 
@@ -38,12 +38,8 @@ class Problem:
         return -(-self.write_bytes // self.stripe_count)
 
     def levels(self, load_bytes: Ints) -> Floats:
-        """The z that each OST reaches; 0 for one that gets nothing, however full it is, and
-        infinite where something is written at no speed."""
-        reached = load_bytes > 0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            levels = (load_bytes + self.offset) / self.speed
-        return np.where(reached, np.where(self.speed > 0, levels, np.inf), 0.0)
+        """The z that each OST reaches; 0 for one that gets nothing, however full it is."""
+        return np.where(load_bytes > 0, (load_bytes + self.offset) / self.speed, 0.0)
 
     def value(self, load_bytes: Ints) -> float:
         """The objective: the largest z."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from iez_common.allocate.allocation import Part
 from iez_common.allocate.columns import Floats, Ints
-from iez_common.allocate.iez import Solution, solve
+from iez_common.allocate.iez import Solution, lower_bound, solve
 from iez_common.allocate.kernel import Rooms, Stripes, best_kernel
 from iez_common.allocate.policy import MIB, Policy
 from iez_common.allocate.problem import Choice, Problem
@@ -32,7 +32,7 @@ class Split:
     kept: Ints
     parts: dict[int, tuple[Part, ...]]
     load_bytes: Ints
-    bound: float  # of any layout whatsoever
+    bound: float  # of all layouts in which the other files are whole
 
 
 def water_level(problem: Problem, load_bytes: Ints, pour_bytes: int) -> float | None:
@@ -61,7 +61,7 @@ def split(problem: Problem, whole: Solution, stripe_size: Ints, policy: Policy) 
     if value <= level * (1 + gain):
         return None
     best, best_value = None, value / (1 + gain)
-    for files in _candidates(problem, policy):
+    for files in _candidates(problem, stripe_size, policy):
         found = _try(problem, files, stripe_size, level)
         if found is None:
             continue
@@ -70,30 +70,28 @@ def split(problem: Problem, whole: Solution, stripe_size: Ints, policy: Policy) 
             best, best_value = found, reached
         if best_value <= level * (1 + EVEN_ENOUGH):
             break
-    return best
+    if best is None:
+        return None
+    others = lower_bound(_alone(problem, best.kept), value=best_value)
+    return replace(best, bound=max(level, others))
 
 
-def _candidates(problem: Problem, policy: Policy) -> list[Ints]:
-    """The largest file, and the two largest."""
+def _candidates(problem: Problem, stripe_size: Ints, policy: Policy) -> list[Ints]:
+    """The largest file, and the two largest; the order of files decides only between those that
+    would be split alike."""
     able = np.flatnonzero((problem.write_bytes >= policy.split_min_bytes) & ~problem.overstripe)
     order = np.arange(len(problem)) if problem.tie_order is None else problem.tie_order
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    largest = able[np.lexsort((place[able], -problem.write_bytes[able]))]
+    columns = (place, -stripe_size, -problem.stripe_count, -problem.write_bytes)
+    largest = able[np.lexsort([column[able] for column in columns])]
     return [largest[:count] for count in range(1, min(SPLIT_MAX, len(largest)) + 1)]
 
 
 def _try(problem: Problem, files: Ints, stripe_size: Ints, level: float) -> Split | None:
     kept = np.setdiff1d(np.arange(len(problem)), files)
-    rest = replace(
-        problem,
-        write_bytes=problem.write_bytes[kept],
-        stripe_count=problem.stripe_count[kept],
-        overstripe=problem.overstripe[kept],
-        tie_order=None if problem.tie_order is None else _ranks(problem.tie_order, kept),
-    )
     try:
-        solution = solve(rest)
+        solution = solve(_alone(problem, kept), is_quick=True)
     except AllocationError:
         return None
     loads = solution.load_bytes.copy()
@@ -102,7 +100,7 @@ def _try(problem: Problem, files: Ints, stripe_size: Ints, level: float) -> Spli
     if z is None:
         return None
     shares = np.clip(z * problem.speed - problem.offset - loads, 0, problem.free_bytes - loads)
-    shares[~problem.usable] = 0.0
+    shares[~problem.usable] = -1.0  # behind those that are full, which crumbs may still go to
     parts: dict[int, tuple[Part, ...]] = {}
     for file in files.tolist():
         made = _fill(
@@ -115,6 +113,17 @@ def _try(problem: Problem, files: Ints, stripe_size: Ints, level: float) -> Spli
     if (loads > problem.free_bytes).any():
         return None
     return Split(solution, kept, parts, loads, level)
+
+
+def _alone(problem: Problem, kept: Ints) -> Problem:
+    """The problem of these files alone."""
+    return replace(
+        problem,
+        write_bytes=problem.write_bytes[kept],
+        stripe_count=problem.stripe_count[kept],
+        overstripe=problem.overstripe[kept],
+        tie_order=None if problem.tie_order is None else _ranks(problem.tie_order, kept),
+    )
 
 
 def _ranks(order: Ints, kept: Ints) -> Ints:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from iez_common.allocate.columns import Flags, Ints, Requests
+from iez_common.allocate.columns import STRIPE_COUNT_MAX, Flags, Ints, Requests
 from iez_common.allocate.policy import KIB, MIB, Policy
 from iez_common.errors import AllocationError
 
@@ -32,13 +32,13 @@ def _suited(requests: Requests, auto: Flags, osts: int, policy: Policy) -> Ints:
         requests.write_bytes // policy.single_stripe_bytes,
     )
     for_shared = np.minimum(requests.writers, requests.write_bytes // policy.shared_stripe_bytes)
-    most = max(1, min(policy.stripe_count_max, osts))
+    most = max(1, min(policy.stripe_count_max, osts, STRIPE_COUNT_MAX))
     return np.clip(np.where(single, for_single, for_shared), 1, most)
 
 
 def _wide_enough(counts: Ints, auto: Flags, write_bytes: Ints, free_bytes: Ints) -> Ints:
     """A file whose stripes would be larger than the free space gets more of them."""
-    widest = np.sort(free_bytes)[::-1]
+    widest = np.sort(free_bytes)[::-1][:STRIPE_COUNT_MAX]
     if not len(widest):
         return counts
     counts = counts.copy()

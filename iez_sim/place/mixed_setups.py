@@ -4,7 +4,7 @@ They are drawn from a seed by a generator written out here, so that they are the
 release of Python and numpy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from iez_common.allocate.columns import Osts
@@ -111,7 +111,8 @@ def _sizes_drawn(seed: int) -> list[int]:
 def _sizes(seed: int, files: int = 150) -> list[Request]:
     """From 1 MiB to 10 GiB, as many in each power of ten."""
     draws = Draws(seed + 2)
-    return [Request(int(MIB * 10 ** draws.between(0, 4)), 8) for _ in range(files)]
+    powers = [0.0, *(draws.between(0, 4) for _ in range(files - 2)), 4.0]
+    return [Request(int(MIB * 10**power), 8) for power in powers]
 
 
 def _counts(seed: int, files: int = 100) -> list[Request]:
@@ -137,7 +138,7 @@ def _one(name: str, title: str, files: Sequence[Request], osts: Osts) -> SetUp:
     return _jobs(name, title, {"job1": files}, osts)
 
 
-def _jobs(name: str, title: str, jobs: dict[str, Sequence[Request]], osts: Osts) -> SetUp:
+def _jobs(name: str, title: str, jobs: Mapping[str, Sequence[Request]], osts: Osts) -> SetUp:
     requests, owners = together(jobs)
     return SetUp(name, title, requests, osts, owners, racing=len(requests))
 

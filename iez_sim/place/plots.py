@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from iez_common.errors import OutputError, reason
 from iez_sim.place.figures import FIGURES, Figure, utilisation_percent
@@ -27,7 +27,7 @@ _COMPARED = (
 )
 _MARKERS = ("o", "s", "^")
 _SHADES = (1.0, 0.75, 0.5)
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "svg.hashsalt": "iez",  # else the names inside the file are random
     "font.size": 9,
     "axes.spines.top": False,

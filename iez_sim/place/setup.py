@@ -1,6 +1,6 @@
 """A set-up: the files that are written, the OSTs that take them, and what is known about both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -27,7 +27,7 @@ class SetUp:
 
 
 def together(
-    jobs: dict[str, Sequence[Request]],
+    jobs: Mapping[str, Sequence[Request]],
 ) -> tuple[Requests, tuple[str, ...]]:
     """The files of jobs that start at the same moment: they create in turn, as long as they have
     files left. With them, the job of each."""

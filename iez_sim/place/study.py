@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from iez_common.allocate import STRATEGIES, Allocation, Policy, allocate
+from iez_common.allocate.policy import Objective, Pfl
 from iez_common.errors import AllocationError
 from iez_sim.place.paper_setups import table_ii
 from iez_sim.place.setup import SetUp
@@ -19,11 +20,11 @@ class Variant:
 
     name: str
     strategy: str
-    pfl: str = "never"
+    pfl: Pfl = "never"
     racing: bool = True  # else one create at a time
     chance: bool = False  # the seed matters: means over several are given
 
-    def policy(self, setup: SetUp, objective: str, seed: int) -> Policy:
+    def policy(self, setup: SetUp, objective: Objective, seed: int) -> Policy:
         return Policy(
             strategy=self.strategy,
             objective=objective,
@@ -97,7 +98,7 @@ class Study:
 def run_study(
     setups: Sequence[SetUp],
     chosen: Sequence[Variant],
-    objective: str,
+    objective: Objective,
     seeds: int = SEEDS,
     progress: Callable[[str, str], None] = lambda setup, strategy: None,
 ) -> Study:
@@ -114,7 +115,7 @@ def run_study(
     return Study(tuple(results), tuple(left_out), _table_ii_counts(setups, chosen))
 
 
-def run_one(setup: SetUp, variant: Variant, objective: str, seeds: int) -> Result:
+def run_one(setup: SetUp, variant: Variant, objective: Objective, seeds: int) -> Result:
     runs = [
         allocate(setup.requests, setup.osts, variant.policy(setup, objective, seed))
         for seed in range(seeds if variant.chance else 1)

@@ -1,0 +1,1 @@
+"""Request: what will be written in, layouts for it out."""

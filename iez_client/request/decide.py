@@ -1,0 +1,83 @@
+"""Decide: files that will be written in, an Allocation for each file system out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from iez_client.observe.osts import ObservedFileSystem
+from iez_client.plan.locate import file_systems_of
+from iez_client.request.row import Wanted
+from iez_common.allocate import Allocation, Osts, Policy, Requests, allocate
+from iez_common.errors import AllocationError, SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The files of one file system, in the order of the source, and what each is to get."""
+
+    file_system: ObservedFileSystem
+    files: tuple[Wanted, ...]
+    requests: Requests
+    osts: Osts
+    policy: Policy
+    allocation: Allocation
+
+    def without_parts(self) -> "Decided":
+        """The same files in plain layouts."""
+        policy = replace(self.policy, pfl="never")
+        allocation = allocate(self.requests, self.osts, policy)
+        return replace(self, policy=policy, allocation=allocation)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Everything that was decided."""
+
+    groups: tuple[Decided, ...]
+    outside: tuple[Wanted, ...] = ()  # files that lie on no file system
+
+
+def decide(
+    files: Sequence[Wanted], file_systems: Sequence[ObservedFileSystem], policy: Policy
+) -> Decision:
+    """Allocates each file on the file system that its path lies on."""
+    first = {each.name: each for each in reversed(file_systems)}
+    groups: dict[str, list[Wanted]] = {each.name: [] for each in file_systems}
+    outside: list[Wanted] = []
+    for file in files:
+        name = _name_of(file, file_systems)
+        (outside if name is None else groups[name]).append(file)
+    return Decision(
+        tuple(_decide(first[name], own, policy) for name, own in groups.items() if own),
+        tuple(outside),
+    )
+
+
+def _name_of(file: Wanted, file_systems: Sequence[ObservedFileSystem]) -> str | None:
+    """Of its file system, which may be mounted in several places."""
+    names = sorted({each.name for each in file_systems_of(file.name, file_systems)})
+    if len(names) > 1:
+        raise SourceError(
+            f"{file.where}: {file.path} may lie on several file systems: {', '.join(names)}",
+            "a row for each of them",
+        )
+    return names[0] if names else None
+
+
+def _decide(where: ObservedFileSystem, files: Sequence[Wanted], policy: Policy) -> Decided:
+    if where.trouble:
+        raise AllocationError(f"{where.prefix}: {where.trouble}", "iez osts")
+    for file in files:
+        wanted = file.request
+        if wanted.stripe_count > len(where.osts) and not wanted.overstripe:
+            raise SourceError(
+                f"{file.where}: stripe_count: {wanted.stripe_count} is more than the "
+                f"{len(where.osts)} OSTs of {where.prefix}",
+                "auto, fewer stripes, or overstripe",
+            )
+    requests = Requests.of(file.request for file in files)
+    osts = Osts.of(where.osts)
+    try:
+        allocation = allocate(requests, osts, policy)
+    except AllocationError as error:
+        raise AllocationError(f"{where.prefix}: {error.message}", error.hint) from None
+    return Decided(where, tuple(files), requests, osts, policy, allocation)

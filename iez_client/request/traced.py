@@ -1,0 +1,100 @@
+"""Traced: a record of `iez parse` in, the file that the next run will write out."""
+
+import json
+from typing import TypeVar
+
+from iez_client.plan.template import escape, parse
+from iez_client.request.row import Row, Wanted
+from iez_common.allocate.columns import BYTES_MAX
+from iez_common.errors import SourceError
+from iez_common.records import Request
+
+MARK = "file_name"  # the column that tells such a table
+NEEDED = (
+    MARK, "write_bytes", "writes", "size_bytes", "ranks", "created", "write_end", "renamed_from",
+    "helper", "write_sizes",
+)  # fmt: skip
+Kind = TypeVar("Kind", list[object], dict[str, object])
+
+
+def is_helper(row: Row) -> bool:
+    return row.flag("helper")
+
+
+def is_created(row: Row) -> bool:
+    return row.flag("created")
+
+
+def wanted_of(row: Row) -> Wanted:
+    """The file under the name with which it was created: a plan is asked at that moment."""
+    earlier: list[object] = _json(row, "renamed_from", list)
+    first = earlier[0] if earlier else row.text(MARK)
+    if not isinstance(first, str):
+        raise _damaged(row, "renamed_from")
+    try:
+        name = parse(escape(first))
+    except SourceError as error:
+        raise row.trouble(error.message, error.hint) from None
+    return Wanted(
+        name,
+        row.where,
+        Request(
+            write_bytes=_bytes(row),
+            writers=max(1, _count_ranks(row)),
+            access_bytes=_access_bytes(row),
+            name=name.text,
+        ),
+    )
+
+
+def _bytes(row: Row) -> int:
+    """Its size. A file that was cut at the end, or is gone, held at least what was written."""
+    sizes = (row.size_bytes(key, 0) for key in ("size_bytes", "write_end", "write_bytes"))
+    return next((size for size in sizes if size), 0)
+
+
+def _count_ranks(row: Row) -> int:
+    """Of `0-63,70`."""
+    count = 0
+    for span in row.text("ranks").split(","):
+        first, _, last = span.strip().partition("-")
+        if not first:
+            continue
+        if not first.isdigit() or not (last or first).isdigit():
+            raise _damaged(row, "ranks")
+        count += max(0, int(last or first) - int(first)) + 1
+    return count
+
+
+def _access_bytes(row: Row) -> int:
+    """The size of most of its bytes' writes. The trace knows powers of two; where all writes are of
+    one of them and share the bytes evenly, it is told exactly."""
+    sizes: dict[int, int] = {}
+    counted: dict[str, object] = _json(row, "write_sizes", dict)
+    for size, count in counted.items():
+        if not size.isdigit() or not isinstance(count, int):
+            raise _damaged(row, "write_sizes")
+        sizes[int(size)] = count
+    if not sizes:
+        return 0
+    writes = row.integer("writes", 0, 0, BYTES_MAX)
+    each, rest = divmod(row.size_bytes("write_bytes", 0), max(1, writes))
+    low = max(sizes, key=lambda size: (size * sizes[size], size))
+    return each if len(sizes) == 1 and not rest and low <= each < 2 * max(1, low) else low
+
+
+def _json(row: Row, key: str, kind: type[Kind]) -> Kind:
+    """A list or an object; inside of a cell it is JSON."""
+    value = row.cells.get(key) if row.has(key) else kind()
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, kind):
+        raise _damaged(row, key)
+    return value
+
+
+def _damaged(row: Row, key: str) -> SourceError:
+    return row.trouble(f"{key} is not as iez parse writes it", "iez parse TRACE_DIR --csv FILE")

@@ -1,0 +1,38 @@
+"""Drift: where whole stripes leave a choice, the emptier OSTs get them.
+
+A placement at its best seldom uses all room: with 64 equal stripes on 15 OSTs some OST has five,
+and then all may. Within these limits the files are placed once more, for equal utilisation.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from iez_common.allocate.iez import WORK_MAX, Solution, solve
+from iez_common.allocate.problem import Problem
+from iez_common.errors import AllocationError
+
+SLACK_MIN = 0.02  # of the room, that is not needed
+
+
+def drifted(problem: Problem, solution: Solution) -> Solution:
+    """As good in the objective, and no worse in how full the fullest OST gets."""
+    if len(problem) * len(problem.osts) > WORK_MAX or not len(problem):
+        return solution
+    loads, osts = solution.load_bytes, problem.osts
+    room = problem.value(loads) * problem.speed - problem.offset
+    limit = np.where(problem.usable, np.clip(room, 0, problem.free_bytes), 0).astype(np.int64)
+    # Rounding must not forbid what is there already.
+    limit = np.minimum(np.maximum(limit, loads), problem.free_bytes)
+    if int(limit.sum()) < (1 + SLACK_MIN) * int(loads.sum()):
+        return solution
+    used = osts.used_bytes + osts.promised_bytes
+    size = np.maximum(osts.size_bytes, 1).astype(np.float64)
+    by_space = replace(problem, free_bytes=limit, speed=size, offset=used.astype(np.float64))
+    try:
+        found = solve(by_space, is_quick=True)
+    except AllocationError:
+        return solution
+    if by_space.value(found.load_bytes) >= by_space.value(loads):
+        return solution
+    return replace(found, bound=solution.bound)
