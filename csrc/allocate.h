@@ -24,8 +24,8 @@ struct iez_stripes {
     const int64_t *counts;
 };
 
-/* The order in which requests are placed: largest stripes first, by their 16 leading bits, then
- * most stripes, then as given. 0, or -1 without memory. */
+/* The order in which requests are placed: largest stripes first (of more than 100,000 requests by
+ * their 16 leading bits), then most stripes, then as given. 0, or -1 without memory. */
 int iez_allocate_order(const struct iez_stripes *stripes, uint32_t *order);
 
 /* The least z from `from` on, within a relative 1e-10, for which the necessary conditions hold when

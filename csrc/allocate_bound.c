@@ -134,7 +134,7 @@ static double z_of_full(const struct iez_targets *targets) {
         double z = ((double)targets->free_bytes[i] + 1 + targets->offset[i]) / targets->speed[i];
         most = z > most ? z : most;
     }
-    return most;
+    return most * (1 + 1e-15); /* as z * speed may come out a little lower */
 }
 
 /* A z for which the margin is not negative: near `low` if there is one; below 0 if there is none.

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import strategies as st
 from ortools.graph.python import min_cost_flow
 from ortools.sat.python import cp_model
 
@@ -11,6 +10,7 @@ from iez_common.allocate import Osts, Policy, Requests
 from iez_common.allocate.objective import targets_of
 
 COST_UNITS = 10**6
+OBJECTIVES = ("blend", "bandwidth", "space")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +31,26 @@ class Instance:
         return tuple(column.tolist() for column in columns)
 
 
-@st.composite
-def instances(draw, equal_stripes=False, files_max=7, osts_max=6):
-    chance = np.random.default_rng(draw(st.integers(0, 1 << 32)))
-    files, count = draw(st.integers(1, files_max)), draw(st.integers(2, osts_max))
-    counts = chance.integers(1, draw(st.integers(1, count)) + 1, files)
-    largest = draw(st.sampled_from([1, 3, 20, 500]))
+def instance_of(seed, equal_stripes=False):
+    """Of 1 to 7 files and 2 to 6 OSTs: from hardly enough space to plenty, empty or filled, of one
+    size and speed or of several."""
+    chance = np.random.default_rng(seed)
+    files, count = chance.integers(1, 8), chance.integers(2, 7)
+    counts = chance.integers(1, chance.integers(1, count + 1) + 1, files)
+    largest = chance.choice([1, 3, 20, 500])
     stripes = largest if equal_stripes else chance.integers(1, largest + 1, files)
     written = stripes * counts
-    # From hardly enough space to plenty, empty or filled, of one size and speed or of several.
-    size = (int(written.sum()) // count + largest) * draw(st.sampled_from([1, 1.2, 2, 10]))
-    uneven = draw(st.booleans())
+    size = (int(written.sum()) // count + largest) * chance.choice([1, 1.2, 2, 10])
+    uneven = chance.random() < 0.5
     sizes = (size * (chance.choice([1, 1.5, 4], count) if uneven else np.ones(count))).astype(int)
-    used = (sizes * chance.uniform(0, 0.8, count) * draw(st.booleans())).astype(int)
+    used = (sizes * chance.uniform(0, 0.8, count) * chance.choice([0, 1])).astype(int)
     osts = Osts.make(
         sizes,
         sizes - used,
         bandwidth_bytes_per_s=chance.choice([1e8, 2e8, 3e8], count) if uneven else 1e8,
-        promised_bytes=(used * draw(st.sampled_from([0, 0, 0.1]))).astype(int),
+        promised_bytes=(used * chance.choice([0, 0, 0.1])).astype(int),
     )
-    objective = draw(st.sampled_from(["blend", "bandwidth", "space"]))
-    policy = Policy(objective=objective, pfl="never", pin_min_bytes=0)
+    policy = Policy(objective=OBJECTIVES[seed % 3], pfl="never", pin_min_bytes=0)
     return Instance(Requests.make(written, counts), osts, policy)
 
 

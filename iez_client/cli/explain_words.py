@@ -26,14 +26,17 @@ def outcome_words(found: OstOutcome, strategy: str) -> str:
 def reason_words(found: OstReason, reason: FileReason, strategy: str) -> str:
     """Why a file was put on an OST, or was not."""
     room, last = (_about(each or 0) for each in (found.room_bytes, found.last_room_bytes))
+    level = "up to equal utilisation" if found.is_by_space else "under the bound"
     words = {
         why.NOT_IN_POOL: f"not in pool {reason.placement.pool}",
         why.NO_SPACE: f"{_about(found.free_bytes or 0)} free then, and a stripe is "
         f"{_about(found.needed_bytes)}",
-        why.LESS_ROOM: f"had room for {room} under the bound; the last one chosen had {last}",
+        why.ABOVE_Z: f"had {room} left up to the best z, and a stripe is "
+        f"{_about(found.needed_bytes)}",
+        why.LESS_ROOM: f"had room for {room} {level}; the last one chosen had {last}",
         why.IN_TURN: f"had as much room ({room}) as the last one chosen, which comes first in turn",
         why.NOT_PINNED: "Lustre chooses",
-        why.MOST_ROOM: f"had most room under the bound: {room}",
+        why.MOST_ROOM: f"had most room {level}: {room}",
         why.BEYOND: "for what comes beyond the predicted bytes",
         why.EVENED_OUT: _evened_out(found, reason),
     }

@@ -205,6 +205,8 @@ def _place_pools(
             name = requests.pool_names[requests.pool[numbers[0]]]
             raise AllocationError(f"no OST of the pool {name!r} can be used", "iez osts")
         files = requests.take(numbers)
+        if policy.strategy not in _LUSTRE:
+            check_counts(files.stripe_count, files.overstripe, int(own.open.sum()), numbers)
         on_top = replace(own, free_bytes=own.free_bytes - loads, offset=own.offset + loads)
         seen = _within(osts, members) if policy.strategy in _LUSTRE else osts
         placed = _place(files, seen, on_top, whole, rungs[numbers], sizes[numbers])

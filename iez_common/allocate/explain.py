@@ -22,6 +22,7 @@ NO_SIZE = "no-size"
 NOT_IN_POOL = "not-in-pool"
 AVOIDED_BY_STATE = "avoided"
 NO_SPACE = "no-space"  # too little free for a stripe
+ABOVE_Z = "above-z"  # a stripe would bring it above the best z
 LESS_ROOM = "less-room"  # others had more under the bound
 IN_TURN = "in-turn"  # as much as the last that was chosen, which comes before it
 NOT_PINNED = "not-pinned"  # Lustre chooses
@@ -63,6 +64,7 @@ class OstReason:
     room_bytes: int | None = None  # then, under the bound
     last_room_bytes: int | None = None  # of the last OST that was chosen
     needed_bytes: int = 0  # by a stripe
+    is_by_space: bool = False  # room is up to equal utilisation, not to the bound of the objective
 
 
 class Explainer:
@@ -152,6 +154,8 @@ class Explainer:
         needed = self._stripe_bytes(number)
         if moment.free_bytes[position] < needed:
             return self._reason(number, position, False, NO_SPACE, moment)
+        if moment.limit_bytes[position] < needed:
+            return self._reason(number, position, False, ABOVE_Z, moment)
         steps = moment.steps(needed)
         is_equal = steps[position] == steps[list(moment.picks)].min()
         why = IN_TURN if is_equal else LESS_ROOM
@@ -164,12 +168,14 @@ class Explainer:
         index, needed = int(self.osts.index[position]), self._stripe_bytes(number)
         if moment is None:
             return OstReason(index, is_chosen, why, (), count, load, needed_bytes=needed)
+        room = moment.limit_bytes if why == ABOVE_Z else moment.room_bytes
         return OstReason(
             index, is_chosen, why, (), count, load,
             free_bytes=int(moment.free_bytes[position]),
-            room_bytes=int(moment.room_bytes[position]),
+            room_bytes=int(room[position]),
             last_room_bytes=int(moment.room_bytes[list(moment.picks)].min()),
             needed_bytes=needed,
+            is_by_space=moment.is_by_space,
         )  # fmt: skip
 
     def _kept_out(self, position: int, group: Group | None = None) -> tuple[str, tuple[str, ...]]:
@@ -201,8 +207,9 @@ class Explainer:
     def _replay(self, place: int) -> Replay:
         if place not in self._replays:
             self._replays[place] = Replay(
-                self.requests, self.osts, self.groups[place], self.allocation
-            )
+                self.requests, self.osts, self.groups[place], self.allocation,
+                is_blend=self.policy.objective == "blend",
+            )  # fmt: skip
         return self._replays[place]
 
     def _stripe_bytes(self, number: int) -> int:

@@ -110,9 +110,8 @@ class _Search:
             raise self._does_not_fit()
         order = self.kernel.order_of(self.stripes)
         room = self.rooms.under(bound.high) // self.granule_bytes * self.granule_bytes
-        placed = self.kernel.place(self.rooms, self.stripes, order, room)
-        best = placed if isinstance(placed, Placed) else None
-        if best is not None and is_quick:
+        best = self._placed(order, room)
+        if best is not None and (is_quick or self._is_good(self._value(best), bound.low)):
             return best, bound.low
         if best is not None and self._is_small():
             best = self._polished(best, bound.low)
@@ -123,6 +122,14 @@ class _Search:
         if best is None:
             raise self._does_not_fit()
         return best, bound.low
+
+    def _placed(self, order: Order, room: Ints) -> Placed | None:
+        placed = self.kernel.place(self.rooms, self.stripes, order, room)
+        if not isinstance(placed, Placed):
+            # Large stripes have filled an OST that a wide request cannot do without.
+            widest = np.lexsort((-self.stripes.stripe_bytes, -self.stripes.counts))
+            placed = self.kernel.place(self.rooms, self.stripes, widest.astype(np.uint32), room)
+        return placed if isinstance(placed, Placed) else None
 
     def first_bound(self) -> Bound | None:
         if int(self.stripes.counts.max()) > len(self.rooms):

@@ -63,7 +63,8 @@ class Placed(NamedTuple):
 
 class Kernel(Protocol):
     def order_of(self, stripes: Stripes) -> Order:
-        """Largest stripes first, by their leading 16 bits, then most stripes, then as given."""
+        """Largest stripes first (of more than 100,000 requests by their leading 16 bits), then most
+        stripes, then as given."""
 
     def bound(
         self, rooms: Rooms, stripes: Stripes, granule_bytes: int, from_z: float

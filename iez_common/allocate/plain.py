@@ -7,7 +7,8 @@ from iez_common.allocate.kernel import Bound, Order, Picks, Placed, Rooms, Strip
 
 PRECISION = 1e-10
 FIRST_SHARE = 1e-3
-LEADING_BITS = 16  # of a stripe's size: the order of placement looks at no more
+EXACT_MAX = 100_000  # requests; of more, the order of placement looks only at
+LEADING_BITS = 16  # of a stripe's size
 STEP_BITS = 8  # of a stripe's size: what differs by less counts as equal
 
 
@@ -15,6 +16,8 @@ class PlainKernel:
     """For machines on which the C module is not built."""
 
     def order_of(self, stripes: Stripes) -> Order:
+        if len(stripes) <= EXACT_MAX:
+            return np.lexsort((-stripes.counts, -stripes.stripe_bytes)).astype(np.uint32)
         bits = _bit_lengths(stripes.stripe_bytes)
         leading = stripes.stripe_bytes >> np.maximum(bits - LEADING_BITS, 0)
         return np.lexsort((-stripes.counts, -leading, -bits)).astype(np.uint32)
@@ -169,7 +172,7 @@ class _Search:
     def _z_of_full(self) -> float:
         rooms = self.rooms
         z: Floats = (rooms.free_bytes.astype(np.float64) + 1 + rooms.offset) / rooms.speed
-        return float(z.max(initial=0.0))
+        return float(z.max(initial=0.0)) * (1 + 1e-15)
 
 
 class _Board:

@@ -8,6 +8,7 @@ from iez_common.allocate.allocator import STRATEGIES
 from iez_common.allocate.columns import BYTES_MAX, STRIPE_COUNT_MAX
 from iez_common.allocate.policy import OBJECTIVES, PFL, Policy, Rung
 from iez_common.allocate.striping import UNIT_BYTES
+from iez_common.errors import InputError
 from iez_common.units import format_size
 
 KEYS = (
@@ -23,7 +24,10 @@ _STRIPE_SIZE_LIMIT_BYTES = 4 << 30  # it must be below
 def read_policy(path: Path) -> Policy:
     """What the file says, and the defaults for the rest. Raises ConfigError, or InputError for a
     file that cannot be read."""
-    table = tomlfile.read(path)
+    try:
+        table = tomlfile.read(path)
+    except InputError as error:
+        raise InputError(error.message, "iez config show tells who names it") from None
     table.allow(KEYS)
     usual = Policy()
     return Policy(

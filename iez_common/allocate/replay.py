@@ -1,7 +1,8 @@
 """Replay: how iez came to an allocation, file by file, told again from its result.
 
 Files of one pool are placed together, pools one after the other (allocator.py). Within a group the
-largest stripes come first, each on the OSTs that then have most room under the bound (iez.py).
+largest stripes come first, each on the OSTs that then have most room under the bound (iez.py); with
+the objective `blend` perhaps once more, for equal utilisation at the same z (drift.py).
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import numpy as np
 from iez_common.allocate.allocation import Allocation
 from iez_common.allocate.allocator import _groups, _tie_order, allocate
 from iez_common.allocate.columns import Flags, Ints, Osts, Requests
-from iez_common.allocate.iez import _Search, _single_stripes, tie_order
+from iez_common.allocate.drift import drifted, within_slack
+from iez_common.allocate.iez import _Search, _single_stripes, solve, tie_order
 from iez_common.allocate.kernel import Placed, Rooms, Stripes, best_kernel
 from iez_common.allocate.objective import Targets, targets_of
 from iez_common.allocate.plain import STEP_BITS
@@ -114,7 +116,9 @@ class Moment:
 
     room_bytes: Ints  # under the bound
     free_bytes: Ints
+    limit_bytes: Ints  # what it may take: all that is free, or what the best z leaves
     picks: tuple[int, ...]  # positions that the file took then
+    is_by_space: bool  # placed once more for equal utilisation, at the same z
 
     def steps(self, stripe_bytes: int) -> Ints:
         """Room as placement compares it: small differences do not count."""
@@ -122,10 +126,15 @@ class Moment:
 
 
 class Replay:
-    """The first placement of a group, before anything was evened out."""
+    """The placement of a group, before stripes were exchanged."""
 
     def __init__(
-        self, requests: Requests, osts: Osts, group: Group, allocation: Allocation
+        self,
+        requests: Requests,
+        osts: Osts,
+        group: Group,
+        allocation: Allocation,
+        is_blend: bool,
     ) -> None:
         pinned = group.numbers[allocation.rung[group.numbers] == LIST]
         self.numbers = np.setdiff1d(pinned, np.array(allocation.splits, np.int64))
@@ -135,7 +144,21 @@ class Replay:
             group.usable, group.targets.free_bytes, group.targets.speed, group.targets.offset,
             _tie_order(files),
         )  # fmt: skip
+        self._free_bytes = group.targets.free_bytes
         self._kernel = best_kernel()
+        self.is_by_space = False
+        if is_blend and len(self.numbers) == len(pinned):
+            self._drift()
+
+    def _drift(self) -> None:
+        """As in drift.py: files that are not split may have been placed once more."""
+        try:
+            solution = solve(self._problem)
+        except AllocationError:
+            return
+        by_space = within_slack(self._problem, solution.load_bytes)
+        if by_space is not None and drifted(self._problem, solution) is not solution:
+            self._problem, self.is_by_space = by_space, True
 
     def moment(self, number: int) -> Moment | None:
         """None where placing by room alone does not get that far."""
@@ -153,8 +176,10 @@ class Replay:
         first, wanted = int(after.starts[at]), int(self._problem.stripe_count[file])
         return Moment(
             self._spread(room - before.load_bytes),
+            self._spread(self._free_bytes[positions] - before.load_bytes),
             self._spread(rooms.free_bytes - before.load_bytes),
             tuple(positions[after.picks[first : first + wanted]].tolist()),
+            self.is_by_space,
         )
 
     def _is_over(self, file: int) -> bool:

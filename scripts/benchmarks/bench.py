@@ -24,7 +24,7 @@ started = time.monotonic()
 
 def report(metric: str, value: float, unit: str) -> None:
     """One result, on standard output."""
-    rounded = round(value, 3 if value < 100 else 1)
+    rounded = float(f"{value:.3g}") if abs(value) < 0.01 else round(value, 3 if value < 100 else 1)
     print(json.dumps({"metric": metric, "value": rounded, "unit": unit}), flush=True)
 
 

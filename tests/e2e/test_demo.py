@@ -1,4 +1,4 @@
-"""The demo, as the README has it: one command, and the files lie where the plan says."""
+"""The demo, as the README has it: one command, and the files lie where the allocator put them."""
 
 import re
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
+NAME = r"restart-Part0000000(\d)-of-00000008\.data"
 
 
 @pytest.mark.mpi
@@ -16,8 +17,11 @@ def test_the_demo_places_one_file_a_rank() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "iez: 8 files placed" in done.stderr
-    rows = re.findall(
-        r"restart-Part0000000(\d)-of-00000008\.data .* raid0 +([\d ]+)$", done.stdout, re.M
-    )
-    expected = {str(rank): [(4 * rank + k) % 15 for k in range(4)] for rank in range(8)}
-    assert {rank: [int(ost) for ost in osts.split()] for rank, osts in rows} == expected
+    chosen = re.findall(rf"{NAME} +24\.4M +1 +16M +(\d+)$", done.stdout, re.M)
+    found = re.findall(rf"^{NAME} .* raid0 +(\d+)$", done.stdout, re.M)
+    assert sorted(found) == sorted(chosen)
+    assert sorted(rank for rank, _ in found) == [str(rank) for rank in range(8)]
+    osts = {int(ost) for _, ost in found}
+    # Each on an OST of its own, and the three servers have about as many.
+    assert len(osts) == 8
+    assert sorted(sum(ost // 5 == server for ost in osts) for server in range(3)) == [2, 3, 3]

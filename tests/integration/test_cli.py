@@ -258,7 +258,8 @@ def test_config_show(iez: Run, home: Path) -> None:
     assert re.search(r"refresh_ms +7 +\S+config\.toml", shown)
     values = json.loads(iez("config", "show", "--json").stdout)
     assert values["schema"] == 1
-    assert {"name": "refresh_ms", "value": "7"}.items() <= values["settings"][2].items()
+    found = {each["name"]: each["value"] for each in values["settings"]}
+    assert found["refresh_ms"] == "7"
 
 
 def on_terminal(home: Path, env: dict[str, str], *words: str) -> str:

@@ -128,6 +128,21 @@ def test_pools_are_explained_on_top_of_each_other() -> None:
     assert [each.why for each in reasons(found, 1).values()][2:] == [why.NOT_IN_POOL] * 3
 
 
+def test_emptier_osts_that_are_taken_at_the_same_z_are_told_by_utilisation() -> None:
+    """8 G decide z, so the two files of 2 G may lie together: on the emptier OST that is left."""
+    files = [Request(size * GIB, 1) for size in (8, 2, 2)]
+    found = explain(files, [ost(0, 40), ost(1, 60), ost(2, 60)], Policy(pfl="never"))
+    assert found.allocation.load_bytes.tolist() == [0, 8 * GIB, 4 * GIB]
+    large, small = reasons(found, 0), reasons(found, 1)
+    assert all(each.is_by_space for each in (*large.values(), *small.values()))
+    assert [each.why for each in large.values()] == [why.ABOVE_Z, why.MOST_ROOM, why.IN_TURN]
+    assert [each.why for each in small.values()] == [why.LESS_ROOM, why.ABOVE_Z, why.MOST_ROOM]
+    # OST 0 is fuller than OST 1, and so counts as a little slower: 8 G would take it longer.
+    assert large[0].room_bytes is not None
+    assert 7 * GIB < large[0].room_bytes < large[0].needed_bytes == 8 * GIB
+    assert (small[1].room_bytes, small[1].free_bytes) == (0, 52 * GIB)
+
+
 def test_exchanged_stripes_are_said_to_be_evened_out_and_no_reason_is_invented() -> None:
     """Two OSTs and stripes of 3, 3, 2, 2 and 2: by room alone one gets 7, the other 5; the exchange
     that makes both 6 moves stripes away from where they had most room."""
@@ -157,7 +172,8 @@ def test_a_file_that_is_split_for_balance() -> None:
 
 def test_a_file_that_may_grow_has_a_part_beyond() -> None:
     files = [Request(2 * GIB, 1, high_bytes=8 * GIB)]
-    found = explain(files, [ost(0), ost(1)], Policy(objective="bandwidth"))
+    policy = Policy(objective="bandwidth", split_min_bytes=9 * GIB)
+    found = explain(files, [ost(0), ost(1)], policy)
     assert found.file(0).parts_why == file_why.UNCERTAIN
     told = reasons(found, 0)
     assert (told[0].why, told[0].load_bytes) == (why.MOST_ROOM, 2 * GIB)

@@ -81,13 +81,20 @@ def check_place(case, order):
 
 @often
 @given(cases())
-def test_requests_are_placed_by_leading_bits_of_size_then_count_then_as_given(case):
+def test_requests_are_placed_by_size_then_count_then_as_given(case):
     order = both("order_of", case.stripes)
     size, count = case.stripes.stripe_bytes.tolist(), case.stripes.counts.tolist()
-    leading = [
-        each >> max(0, each.bit_length() - 16) << max(0, each.bit_length() - 16) for each in size
-    ]
-    assert order.tolist() == sorted(range(len(size)), key=lambda i: (-leading[i], -count[i], i))
+    assert order.tolist() == sorted(range(len(size)), key=lambda i: (-size[i], -count[i], i))
+
+
+def test_of_very_many_requests_the_order_is_by_the_leading_bits_of_their_size():
+    chance = np.random.default_rng(1)
+    sizes = np.concatenate([chance.integers(0, 1 << 40, 10**5), chance.integers(0, 2000, 10**4)])
+    stripes = Stripes(sizes, chance.integers(1, 2001, len(sizes)))
+    in_order = sizes[both("order_of", stripes)]
+    lengths = np.frexp(in_order.astype(float))[1]
+    leading = in_order >> np.maximum(lengths - 16, 0) << np.maximum(lengths - 16, 0)
+    assert (np.diff(leading) <= 0).all()
 
 
 @often
