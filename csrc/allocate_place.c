@@ -25,13 +25,17 @@ struct calendar {
     uint64_t *bits;   /* BUCKETS x words */
     uint64_t *filled; /* of each bucket, which groups of words have a bit */
     int64_t *room;    /* of each OST, what is left */
-    int64_t *left;    /* and its free bytes */
+    int64_t *beyond;  /* and its free bytes besides */
     int32_t *list;    /* OSTs that wait, most room first */
     int64_t list_at, list_end;
     int32_t *aside; /* OSTs without space for the stripe */
     int64_t aside_count;
     int64_t aside_bytes; /* the most that one of them has free; -1: there is none */
 };
+
+static inline int64_t left_of(const struct calendar *calendar, int64_t ost) {
+    return calendar->room[ost] + calendar->beyond[ost];
+}
 
 static inline int64_t step_of(const struct calendar *calendar, int64_t ost) {
     return calendar->room[ost] >> calendar->shift;
@@ -64,8 +68,8 @@ static void wait_again(struct calendar *calendar, int32_t ost, int64_t step) {
 
 static inline void stand_aside(struct calendar *calendar, int64_t ost) {
     calendar->aside[calendar->aside_count++] = (int32_t)ost;
-    if (calendar->left[ost] > calendar->aside_bytes) {
-        calendar->aside_bytes = calendar->left[ost];
+    if (left_of(calendar, ost) > calendar->aside_bytes) {
+        calendar->aside_bytes = left_of(calendar, ost);
     }
 }
 
@@ -95,7 +99,7 @@ static void begin_steps(struct calendar *calendar, int shift, int64_t stripe_byt
     calendar->aside_bytes = -1;
     int64_t count = 0;
     for (int64_t ost = 0; ost < calendar->osts; ost++) {
-        if (calendar->left[ost] >= stripe_bytes) {
+        if (left_of(calendar, ost) >= stripe_bytes) {
             spare[count++] = (struct waiting){step_of(calendar, ost), (int32_t)ost};
         } else {
             stand_aside(calendar, ost);
@@ -119,7 +123,7 @@ static int come_back(struct calendar *calendar, int64_t stripe_bytes) {
     for (int64_t i = 0; i < count; i++) {
         int32_t ost = calendar->aside[i];
         int64_t step = step_of(calendar, ost);
-        if (calendar->left[ost] < stripe_bytes) {
+        if (left_of(calendar, ost) < stripe_bytes) {
             stand_aside(calendar, ost);
         } else if (step > calendar->ceiling) {
             return 0;
@@ -163,7 +167,7 @@ static inline int64_t take(struct calendar *calendar, int64_t step, int64_t stri
                 int64_t ost = word * 64 + __builtin_ctzll(bits[word]);
                 bits[word] &= bits[word] - 1;
                 calendar->inside--;
-                if (calendar->left[ost] >= stripe_bytes) {
+                if (left_of(calendar, ost) >= stripe_bytes) {
                     picks[taken++] = (int32_t)ost;
                 } else {
                     stand_aside(calendar, ost);
@@ -207,18 +211,16 @@ static int serve(struct calendar *calendar, int64_t stripe_bytes, int64_t count,
             break;
         }
     }
-    int64_t ceiling = step; /* all above have been taken */
-    for (int64_t i = 0; i < count; i++) {
-        calendar->room[picks[i]] -= stripe_bytes;
-        calendar->left[picks[i]] -= stripe_bytes;
-        int64_t back = step_of(calendar, picks[i]);
-        ceiling = back > ceiling ? back : ceiling;
-    }
+    /* All above `step` have been taken, and come back at most a step higher than the first does,
+     * which had most room. */
+    int64_t highest = ((calendar->room[picks[0]] - stripe_bytes) >> calendar->shift) + 1;
+    int64_t ceiling = highest > step ? highest : step;
     calendar->ceiling = ceiling;
     if (step <= ceiling - BUCKETS) {
         let_out(calendar, step);
     }
     for (int64_t i = 0; i < count; i++) {
+        calendar->room[picks[i]] -= stripe_bytes;
         int64_t back = step_of(calendar, picks[i]);
         if (back > ceiling - BUCKETS) {
             enter(calendar, picks[i], back);
@@ -279,14 +281,20 @@ int64_t iez_allocate_place(int64_t osts, const struct iez_stripes *stripes, cons
             .bits = bits,
             .filled = bits + BUCKETS * words,
             .room = room,
-            .left = left,
+            .beyond = left,
             .list = list,
             .aside = list + osts,
         };
         while (words > 64LL << calendar.group_shift) {
             calendar.group_shift++;
         }
+        for (int64_t ost = 0; ost < osts; ost++) {
+            left[ost] -= room[ost];
+        }
         done = serve_all(&calendar, stripes, order, spare, picks, starts);
+        for (int64_t ost = 0; ost < osts; ost++) {
+            left[ost] += room[ost];
+        }
     }
     free(bits);
     free(list);

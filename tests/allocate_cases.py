@@ -4,7 +4,7 @@ a seed fills them in, so that thousands of OSTs cost no more to draw than three.
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_t
 
 def often(test):
     """The test as it is, and under the marker `full` with many more examples."""
-    few = settings(deadline=None, max_examples=100, suppress_health_check=CHECKS)
-    many = settings(few, max_examples=1500)
+    few = settings(deadline=None, max_examples=60, suppress_health_check=CHECKS)
+    many = settings(few, max_examples=500)
     both = [pytest.param(few, id="few"), pytest.param(many, id="many", marks=pytest.mark.full)]
 
     @pytest.mark.parametrize("examples", both)
@@ -125,10 +125,6 @@ def problem_of(case, overstripe=False, tie_order=None):
         np.ones(osts, np.bool_), case.rooms.free_bytes, case.rooms.speed, case.rooms.offset,
         tie_order,
     )  # fmt: skip
-
-
-def with_more_space(case, times):
-    return replace(case, rooms=replace(case.rooms, free_bytes=case.rooms.free_bytes * times))
 
 
 @contextmanager

@@ -77,9 +77,12 @@ def optimum(columns):
         load = sum(size * row[ost] for size, row in zip(stripes, on, strict=True))
         model.add(load <= space)
         cost, before = round(scale / speed[ost]), round(scale * offset[ost] / speed[ost])
+        # An OST that gets nothing does not count, however full it is. (With a condition on the
+        # constraint instead, the presolve of OR-tools 9.15 loses solutions.)
+        is_used = model.new_bool_var("")
         for row in on:
-            # An OST that gets nothing does not count, however full it is.
-            model.add(cost * load + before <= z).only_enforce_if(row[ost])
+            model.add_implication(row[ost], is_used)
+        model.add(cost * load + before * is_used <= z)
     model.minimize(z)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from iez_client.filesystems import FileSystem
 from iez_client.plan import json_source
 from iez_client.plan.draft import Draft
-from iez_client.plan.template import PATH_BYTES_MAX, encode, parse
+from iez_client.plan.template import PATH_BYTES_MAX, PLAIN, encode, parse
 from iez_common.errors import IezError, InputError, LayoutError, SourceError, reason
 from iez_common.layout import ALL_STRIPES, Layout, plain
 from iez_common.units import parse_size_bytes
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import _csv
 
 COLUMNS = ("path", "stripe_count", "stripe_size", "ost_list", "pool")
-# A path that needs only to be copied: absolute, normalised, without template characters.
-_PLAIN = re.compile(r"(?:/[^/.#*\\\0][^/#*\\\0]*)+")
 
 
 def read_source(path: Path, file_systems: Sequence[FileSystem] = ()) -> Draft:
@@ -57,7 +55,7 @@ def _read_rows(rows: "_csv.Reader", draft: Draft) -> None:
     cells_of = itemgetter(*(header.index(name) for name in COLUMNS[1:]))
     known: dict[tuple[str, ...], int] = {}
     width = len(header)
-    is_plain = _PLAIN.fullmatch
+    is_plain = PLAIN.fullmatch
     for row in rows:
         if len(row) != width:
             if not row:

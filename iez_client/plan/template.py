@@ -24,6 +24,8 @@ PATH_BYTES_MAX: int = lib.IEZ_PATH_MAX - 1
 
 Segment = bytes | int  # a literal, or the edge kind of a field
 _SPECIAL = re.compile(r"[#*\\]")
+# A path that needs only to be copied: absolute, normalised, without template characters.
+PLAIN = re.compile(r"(?:/[^/.#*\\\0][^/#*\\\0]*)+")
 _ALNUM_BYTE = re.compile(rb"[A-Za-z0-9]")
 
 
@@ -73,6 +75,8 @@ def escape(path: str) -> str:
 
 def parse(text: str) -> Name:
     """Reads a path or template; a relative one is below the current directory."""
+    if PLAIN.fullmatch(text) and len(text) <= PATH_BYTES_MAX // 4:
+        return Name(text, (encode(text),))
     if not text:
         raise SourceError("the path is empty")
     if "\0" in text:

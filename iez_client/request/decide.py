@@ -66,16 +66,16 @@ def _name_of(file: Wanted, file_systems: Sequence[ObservedFileSystem]) -> str | 
 def _decide(where: ObservedFileSystem, files: Sequence[Wanted], policy: Policy) -> Decided:
     if where.trouble:
         raise AllocationError(f"{where.prefix}: {where.trouble}", "iez osts")
+    osts = Osts.of(where.osts)
     for file in files:
-        wanted = file.request
-        if wanted.stripe_count > len(where.osts) and not wanted.overstripe:
+        count = file.request.stripe_count
+        if count > len(osts) and not file.request.overstripe:
             raise SourceError(
-                f"{file.where}: stripe_count: {wanted.stripe_count} is more than the "
-                f"{len(where.osts)} OSTs of {where.prefix}",
+                f"{file.where}: stripe_count: {count} is more than the {len(osts)} OSTs of "
+                f"{where.prefix}",
                 "auto, fewer stripes, or overstripe",
             )
     requests = Requests.of(file.request for file in files)
-    osts = Osts.of(where.osts)
     try:
         allocation = allocate(requests, osts, policy)
     except AllocationError as error:

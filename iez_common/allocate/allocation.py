@@ -56,7 +56,7 @@ class Allocation:
 
     @property
     def ost_indices(self) -> Ints:
-        """Of all plain lists, in no particular order of files."""
+        """Of all lists but those of split files, in no particular order."""
         indices: Ints = self.osts.index[self.positions]
         return indices
 

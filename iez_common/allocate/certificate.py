@@ -21,7 +21,7 @@ class Certificate:
 
     objective: str
     value: float  # the largest z of an OST
-    bound: float  # no allocation has a smaller one
+    bound: float  # none has a smaller one, of those in which only the same files are split
     ostcost_new: float  # fullest OST over mean, of the new bytes
     ostcost_total: float  # the same of all bytes, old ones too
     oss_imbalance: float  # fullest OSS over mean, of the new bytes

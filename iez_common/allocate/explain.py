@@ -199,10 +199,16 @@ class Explainer:
         return self.allocation.strategy == "iez"
 
     def _group_of(self, number: int) -> tuple[int, Group]:
+        place = int(self._places[number])
+        return place, self.groups[place]
+
+    @cached_property
+    def _places(self) -> Ints:
+        """Of each file's group."""
+        places = np.zeros(len(self.requests), np.int64)
         for place, group in enumerate(self.groups):
-            if number in group.numbers:
-                return place, group
-        raise IndexError(number)
+            places[group.numbers] = place
+        return places
 
     def _replay(self, place: int) -> Replay:
         if place not in self._replays:

@@ -54,8 +54,6 @@ def file_reason(
 ) -> FileReason:
     placement = allocation.placement(number)
     usable = int(group.usable.sum())
-    own = requests.take(group.numbers)
-    sharing = int(((own.stripe_count == 0) & (own.writers == 1)).sum())
     parts_why = ""
     if placement.parts:
         parts_why = BALANCE if number in allocation.splits else UNCERTAIN
@@ -68,11 +66,11 @@ def file_reason(
         placement=placement,
         stripe_bytes=-(-int(requests.write_bytes[number]) // max(1, placement.stripe_count)),
         rung_why=_rung_why(number, requests, policy, placement),
-        count_why=_count_why(number, requests, policy, allocation, usable, sharing),
+        count_why=_count_why(number, requests, policy, allocation, usable, group.sharing_files),
         size_why=ACCESS if requests.access_bytes[number] else DEFAULT,
         parts_why=parts_why,
         usable_osts=usable,
-        sharing_files=sharing,
+        sharing_files=group.sharing_files,
     )
 
 

@@ -32,6 +32,7 @@ class Group:
     members: Flags  # OSTs of its pool
     usable: Flags  # OSTs that it was placed on
     targets: Targets  # with what earlier groups left
+    sharing_files: int  # with one writer and no count of their own
 
 
 def groups_of(
@@ -48,7 +49,8 @@ def groups_of(
             free_bytes=everything.free_bytes - loads,
             offset=everything.offset + loads,
         )
-        group = Group(numbers, members, own.open, own)
+        single = (requests.stripe_count[numbers] == 0) & (requests.writers[numbers] == 1)
+        group = Group(numbers, members, own.open, own, int(single.sum()))
         used = loads_of_files(requests, allocation, numbers)
         if not _needs_avoided(group, used, requests, osts, policy, loads):
             group = replace(group, usable=own.preferred)

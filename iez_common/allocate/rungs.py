@@ -11,8 +11,8 @@ def rungs_of(requests: Requests, policy: Policy) -> Ints:
     """Small files are left alone; others get what the site allows. Without a pool there is nothing
     between count and list."""
     if len(requests.pool_names) == 1:
-        highest = COUNT if policy.rung == POOL else policy.rung
-        return np.where(requests.write_bytes < policy.pin_min_bytes, NOTHING, highest)
+        rung = COUNT if policy.rung == POOL else policy.rung
+        return np.where(requests.write_bytes < policy.pin_min_bytes, NOTHING, rung)
     for name in requests.pool_names[1:]:
         if not _is_allowed(name, policy):
             allowed = ", ".join(sorted(policy.pools_allowed or policy.pools)) or "none"

@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 1 << 32)
 ELEVEN = [setup for setup in paper_setups() if setup.paper]
 BY_OBJECTIVE = pytest.mark.parametrize("objective", OBJECTIVES)
 SAMPLE = pytest.mark.parametrize(
-    "count", [pytest.param(400, id="few"), pytest.param(6000, id="many", marks=pytest.mark.full)]
+    "count", [pytest.param(400, id="few"), pytest.param(2000, id="many", marks=pytest.mark.full)]
 )
 
 
