@@ -118,14 +118,14 @@ def _place_on(
 ) -> _Placed:
     counts = stripe_counts(requests, targets.free_bytes[usable], policy)
     if policy.strategy not in _LUSTRE:
-        check_counts(counts, requests.overstripe, int(usable.sum()))
+        check_counts(counts, requests, int(usable.sum()))
     pinned = np.flatnonzero(rungs == LIST)
     files, wanted = requests, counts
     if len(pinned) < len(requests):
         files, wanted = requests.take(pinned), counts[pinned]
     problem = Problem(
         files.write_bytes, wanted, files.overstripe, osts, usable,
-        targets.free_bytes, targets.speed, targets.offset, _tie_order(files),
+        targets.free_bytes, targets.speed, targets.offset, name_order(files),
     )  # fmt: skip
     if policy.strategy == "iez":
         placed = _by_iez(problem, files, sizes[pinned], policy)
@@ -151,7 +151,7 @@ def _by_iez(problem: Problem, requests: Requests, sizes: Ints, policy: Policy) -
     placed = _Placed(problem.stripe_count, solution.choice, solution.load_bytes, solution.bound)
     if policy.pfl == "never":
         return placed
-    found = split(problem, solution, sizes, policy)
+    found = split(problem, solution, requests.writers, sizes, policy)
     if found is not None:
         starts, listed = np.zeros((2, len(problem)), np.int64)
         rest = found.rest.choice
@@ -199,14 +199,14 @@ def _place_pools(
     parts: dict[int, tuple[Part, ...]] = {}
     bound, written = 0.0, 0
     whole = replace(policy, pfl="never")
-    for numbers, members in _groups(requests, osts, policy):
+    for numbers, members in pool_groups(requests, osts, policy):
         own = replace(targets, open=targets.open & members, preferred=targets.preferred & members)
         if not own.open.any():
             name = requests.pool_names[requests.pool[numbers[0]]]
             raise AllocationError(f"no OST of the pool {name!r} can be used", "iez osts")
         files = requests.take(numbers)
         if policy.strategy not in _LUSTRE:
-            check_counts(files.stripe_count, files.overstripe, int(own.open.sum()), numbers)
+            check_counts(files.stripe_count, files, int(own.open.sum()), numbers)
         on_top = replace(own, free_bytes=own.free_bytes - loads, offset=own.offset + loads)
         seen = _within(osts, members) if policy.strategy in _LUSTRE else osts
         placed = _place(files, seen, on_top, whole, rungs[numbers], sizes[numbers])
@@ -238,7 +238,7 @@ def _as_taken(targets: Targets, positions: Positions, load_bytes: Ints) -> Targe
     return replace(targets, open=is_open, free_bytes=free)
 
 
-def _groups(requests: Requests, osts: Osts, policy: Policy) -> Iterator[tuple[Ints, Flags]]:
+def pool_groups(requests: Requests, osts: Osts, policy: Policy) -> Iterator[tuple[Ints, Flags]]:
     """Requests of one pool, and its OSTs."""
     groups = [
         (np.flatnonzero(requests.pool == code), pool_members(name, osts, policy))
@@ -258,5 +258,5 @@ def _bound(requests: Requests, osts: Osts, targets: Targets, counts: Ints, rungs
     return bound_of(problem, targets.open)
 
 
-def _tie_order(requests: Requests) -> Ints | None:
+def name_order(requests: Requests) -> Ints | None:
     return np.argsort(np.array(requests.names), kind="stable") if requests.names else None

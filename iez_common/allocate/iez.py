@@ -47,8 +47,8 @@ def solve(problem: Problem, kernel: Kernel | None = None, is_quick: bool = False
     rooms = Rooms(
         problem.free_bytes[positions], problem.speed[positions], problem.offset[positions]
     )
-    stripes, owners = _single_stripes(problem)
-    search = _Search(kernel, rooms, stripes)
+    stripes, owners = single_stripes(problem)
+    search = Search(kernel, rooms, stripes)
     placed, bound = search.run(is_quick)
     starts, order = placed.starts, problem.tie_order
     if owners is not None:
@@ -73,8 +73,8 @@ def lower_bound(problem: Problem, kernel: Kernel | None = None, value: float = m
     rooms = Rooms(
         problem.free_bytes[positions], problem.speed[positions], problem.offset[positions]
     )
-    stripes, _ = _single_stripes(problem)
-    search = _Search(kernel, rooms, stripes)
+    stripes, _ = single_stripes(problem)
+    search = Search(kernel, rooms, stripes)
     first = search.first_bound()
     return search.sharper(first, value).low if first else float("inf")
 
@@ -85,7 +85,7 @@ def tie_order(problem: Problem) -> Ints:
     return turns[problem.usable[turns]]
 
 
-def _single_stripes(problem: Problem) -> tuple[Stripes, Ints | None]:
+def single_stripes(problem: Problem) -> tuple[Stripes, Ints | None]:
     """The requests in their tie order. One that may have several stripes on an OST becomes as many
     requests of one stripe: then also where each request begins among them."""
     order = problem.tie_order
@@ -99,7 +99,9 @@ def _single_stripes(problem: Problem) -> tuple[Stripes, Ints | None]:
     return Stripes(np.repeat(sizes, parts), np.repeat(np.where(over, 1, counts), parts)), owners
 
 
-class _Search:
+class Search:
+    """Bounds and placements of one set of stripes on one set of OSTs."""
+
     def __init__(self, kernel: Kernel, rooms: Rooms, stripes: Stripes) -> None:
         self.kernel, self.rooms, self.stripes = kernel, rooms, stripes
         self.granule_bytes = _common_divisor(stripes.stripe_bytes)
@@ -138,7 +140,9 @@ class _Search:
         if bound is not None and self.granule_bytes > 1:
             bound = self.kernel.bound(self.rooms, self.stripes, self.granule_bytes, bound.low)
         largest = int(self.stripes.stripe_bytes.max())
-        if bound is not None and int(self.rooms.under(bound.high).max()) < largest:
+        if bound is None or largest == self.granule_bytes:
+            return bound
+        if int(self.rooms.under(bound.high).max()) < largest:
             # Room that is too small for a single stripe would mislead.
             bound = self.kernel.bound(self.rooms, self.stripes, largest, bound.low)
         return bound

@@ -1,4 +1,4 @@
-"""Policy: what a site allows and wants. docs/allocator.md documents each field and its weight."""
+"""Policy: what a site allows and wants. docs/policy.md documents each field and its weight."""
 
 import math
 from collections.abc import Mapping

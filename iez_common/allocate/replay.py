@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from iez_common.allocate.allocation import Allocation
-from iez_common.allocate.allocator import _groups, _tie_order, allocate
+from iez_common.allocate.allocator import allocate, name_order, pool_groups
 from iez_common.allocate.columns import Flags, Ints, Osts, Requests
 from iez_common.allocate.drift import drifted, within_slack
-from iez_common.allocate.iez import _Search, _single_stripes, solve, tie_order
+from iez_common.allocate.iez import Search, single_stripes, solve, tie_order
 from iez_common.allocate.kernel import Placed, Rooms, Stripes, best_kernel
 from iez_common.allocate.objective import Targets, targets_of
 from iez_common.allocate.plain import STEP_BITS
@@ -41,7 +41,7 @@ def groups_of(
     """In the order in which they were placed."""
     everything = targets_of(osts, policy)
     loads = np.zeros(len(osts), np.int64)
-    for numbers, members in _groups(requests, osts, policy):
+    for numbers, members in pool_groups(requests, osts, policy):
         own = replace(
             everything,
             open=everything.open & members,
@@ -144,7 +144,7 @@ class Replay:
         self._problem = Problem(
             files.write_bytes, allocation.stripe_count[self.numbers], files.overstripe, osts,
             group.usable, group.targets.free_bytes, group.targets.speed, group.targets.offset,
-            _tie_order(files),
+            name_order(files),
         )  # fmt: skip
         self._free_bytes = group.targets.free_bytes
         self._kernel = best_kernel()
@@ -210,7 +210,7 @@ class Replay:
 
     @cached_property
     def _stripes(self) -> tuple[Stripes, Ints | None]:
-        return _single_stripes(self._problem)
+        return single_stripes(self._problem)
 
     @cached_property
     def _order(self) -> Ints:
@@ -224,7 +224,7 @@ class Replay:
         rooms = Rooms(
             problem.free_bytes[positions], problem.speed[positions], problem.offset[positions]
         )
-        search = _Search(self._kernel, rooms, self._stripes[0])
+        search = Search(self._kernel, rooms, self._stripes[0])
         bound = search.first_bound()
         high = bound.high if bound else 0.0
         return positions, rooms, rooms.under(high) // search.granule_bytes * search.granule_bytes

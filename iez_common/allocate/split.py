@@ -50,7 +50,9 @@ def water_level(problem: Problem, load_bytes: Ints, pour_bytes: int) -> float | 
     return bound.high if bound else None
 
 
-def split(problem: Problem, whole: Solution, stripe_size: Ints, policy: Policy) -> Split | None:
+def split(
+    problem: Problem, whole: Solution, writers: Ints, stripe_size: Ints, policy: Policy
+) -> Split | None:
     """The best way to split a file or two; None where it gains too little."""
     nothing = np.zeros(len(problem.osts), np.int64)
     level = water_level(problem, nothing, int(problem.write_bytes.sum()))
@@ -61,9 +63,9 @@ def split(problem: Problem, whole: Solution, stripe_size: Ints, policy: Policy) 
     if value <= level * (1 + gain):
         return None
     best, best_value = None, value / (1 + gain)
-    for files in _candidates(problem, stripe_size, policy):
+    for files in _candidates(problem, writers, stripe_size, policy):
         found = _try(problem, files, stripe_size, level)
-        if found is None:
+        if found is None or _widest(found) > policy.stripe_count_max:
             continue
         reached = problem.value(found.load_bytes)
         if reached < best_value:
@@ -76,10 +78,21 @@ def split(problem: Problem, whole: Solution, stripe_size: Ints, policy: Policy) 
     return replace(best, bound=max(level, others))
 
 
-def _candidates(problem: Problem, stripe_size: Ints, policy: Policy) -> list[Ints]:
+def _widest(found: Split) -> int:
+    """The most OSTs that a split file is on."""
+    return max(len({ost for part in parts for ost in part.osts}) for parts in found.parts.values())
+
+
+def _candidates(problem: Problem, writers: Ints, stripe_size: Ints, policy: Policy) -> list[Ints]:
     """The largest file, and the two largest; the order of files decides only between those that
     would be split alike."""
-    able = np.flatnonzero((problem.write_bytes >= policy.split_min_bytes) & ~problem.overstripe)
+    is_able = (problem.write_bytes >= policy.split_min_bytes) & ~problem.overstripe
+    if policy.pfl == "auto":
+        # A single writer goes from part to part: on its own it gains nothing by more of them, and
+        # they only serve to fill up what other files leave.
+        others = int(problem.stripe_count.sum()) - problem.stripe_count
+        is_able &= (writers > 1) | (others >= int(problem.usable.sum()))
+    able = np.flatnonzero(is_able)
     order = np.arange(len(problem)) if problem.tie_order is None else problem.tie_order
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -188,7 +201,9 @@ def tails(
     parts: dict[int, tuple[Part, ...]] = {}
     for at, file in enumerate(files.tolist()):
         size = int(stripe_size[file])
-        end = -(-int(problem.write_bytes[file]) // size) * size
+        # Lustre wants room in a part for a stripe on each of its OSTs.
+        row = size * int(choice.stripe_count[file])
+        end = -(-int(problem.write_bytes[file]) // row) * row
         first, second = (tuple(index[each].tolist()) for each in (choice.of(file), tail.of(at)))
         parts[file] = (Part(end, size, first), Part(None, size, second))
     return parts

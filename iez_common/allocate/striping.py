@@ -53,14 +53,15 @@ def _wide_enough(counts: Ints, auto: Flags, write_bytes: Ints, free_bytes: Ints)
     return counts
 
 
-def check_counts(counts: Ints, overstripe: Flags, osts: int, numbers: Ints | None = None) -> None:
+def check_counts(counts: Ints, requests: Requests, osts: int, numbers: Ints | None = None) -> None:
     """`numbers` are those of the requests, where they are not all."""
-    too_wide = (counts > osts) & ~overstripe
+    too_wide = (counts > osts) & ~requests.overstripe
     if too_wide.any():
         row = int(too_wide.argmax())
-        request = row if numbers is None else numbers[row]
+        name = requests.names[row] if requests.names else ""
+        who = name or f"request {row if numbers is None else numbers[row]}"
         raise AllocationError(
-            f"request {request} asks for {counts[row]} stripes, and {osts} OSTs can be used",
+            f"{who} asks for {counts[row]} stripes, and {osts} OSTs can be used",
             "ask for fewer stripes, or for overstriping",
         )
 

@@ -160,7 +160,7 @@ def test_exchanged_stripes_are_said_to_be_evened_out_and_no_reason_is_invented()
 
 
 def test_a_file_that_is_split_for_balance() -> None:
-    files = [Request(10 * GIB, 3), Request(GIB, 1)]
+    files = [Request(10 * GIB, 3, writers=8), Request(GIB, 1)]
     found = explain(files, [ost(index) for index in range(4)], Policy(objective="bandwidth"))
     reason = found.file(0)
     assert reason.parts_why == file_why.BALANCE

@@ -287,3 +287,28 @@ def test_arrays_and_records_are_the_same_to_the_allocator():
     one, other = allocate(records, some_osts(6)), allocate(arrays, targets)
     assert list(one) == list(other)
     assert one.certificate == other.certificate
+
+
+def test_a_part_has_room_for_a_stripe_on_each_of_its_osts():
+    requests = Requests.make([64 << 20], stripe_count=32, high_bytes=[1 << 30])
+    made = allocate(requests, Osts.make([10 << 30] * 40, [10 << 30] * 40))
+    first, second = made.parts[0]
+    assert first.end_bytes == 32 * first.stripe_size_bytes
+    assert len(first.osts) == len(second.osts) == 32
+
+
+def test_a_single_writer_gains_nothing_by_parts_of_its_own():
+    osts = Osts.make([100 << 30] * 15, [100 << 30] * 15)
+    alone = Requests.make([4 << 30], stripe_count=2)
+    assert not allocate(alone, osts).splits
+    assert allocate(Requests.make([4 << 30], stripe_count=2, writers=16), osts).splits
+    # Where others are on every OST, its parts fill up what they leave.
+    assert allocate(Requests.make([2 << 30] * 8, stripe_count=8), osts).splits
+    assert allocate(alone, osts, Policy(pfl="always")).splits
+
+
+def test_a_split_file_is_on_no_more_osts_than_the_site_allows():
+    osts = Osts.make([100 << 30] * 15, [100 << 30] * 15)
+    shared = Requests.make([32 << 30], stripe_count=8, writers=16)
+    assert allocate(shared, osts, Policy(stripe_count_max=15)).splits
+    assert not allocate(shared, osts, Policy(stripe_count_max=14)).splits

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from iez_common.allocate import allocate
+from iez_common.allocate.policy import OBJECTIVES, Objective
 from iez_sim.place.figures import FIGURES, utilisation_percent
 from iez_sim.place.mixed_setups import Draws, mixed_setups
 from iez_sim.place.plots import draw_all
@@ -255,3 +257,17 @@ def test_every_figure_names_set_ups_and_strategies_that_exist() -> None:
     for series in (series for figure in FIGURES for series in figure.series):
         assert series.setup in SETUPS
         assert series.strategy in VARIANTS
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_no_strategy_of_comparison_is_better_in_the_objective_on_any_set_up(
+    objective: Objective,
+) -> None:
+    for setup in SETUPS.values():
+        ours = allocate(setup.requests, setup.osts, VARIANTS["iez"].policy(setup, objective, 0))
+        for name in ("greedy", "lustre-rr", "lustre-rr-1", "lustre-qos"):
+            for seed in range(5 if VARIANTS[name].chance else 1):
+                policy = VARIANTS[name].policy(setup, objective, seed)
+                theirs = allocate(setup.requests, setup.osts, policy)
+                least = theirs.certificate.value * (1 + 1e-9)
+                assert ours.certificate.value <= least, (setup.name, name, seed)
