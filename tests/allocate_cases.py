@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from iez_common.allocate.columns import STRIPE_COUNT_MAX, Osts
-from iez_common.allocate.kernel import Rooms, Stripes
+from iez_common.allocate.kernel import Rooms, Stripes, best_kernel
 from iez_common.allocate.problem import Problem
 
 # 64 OSTs to a word of the kernel, 64 words to a group of them.
@@ -132,4 +132,8 @@ def without_the_c_module() -> Iterator[None]:
     """As on a machine on which it is not built."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "iez_common.allocate.native", None)
-        yield
+        best_kernel.cache_clear()
+        try:
+            yield
+        finally:
+            best_kernel.cache_clear()

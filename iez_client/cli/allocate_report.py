@@ -1,6 +1,5 @@
 """The text and the JSON of `iez allocate`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 from iez_client.cli.commands import print_json, print_table
@@ -108,7 +107,16 @@ def _group_json(group: Decided) -> dict[str, object]:
 
 def certificate_json(group: Decided) -> dict[str, object]:
     found = group.allocation.certificate
-    return asdict(found) | {"ratio": found.ratio}
+    return {
+        "objective": found.objective,
+        "value": found.value,
+        "bound": found.bound,
+        "ratio": found.ratio,
+        "ostcost_new": found.ostcost_new,
+        "ostcost_total": found.ostcost_total,
+        "oss_imbalance": found.oss_imbalance,
+        "predicted_s": found.predicted_s,
+    }
 
 
 def placement_json(placement: Placement) -> dict[str, object]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from iez_common.allocate.allocation import Allocation, Part
-from iez_common.allocate.certificate import bound_of, certify
+from iez_common.allocate.certificate import Certificate, bound_of
 from iez_common.allocate.columns import Flags, Ints, Osts, Requests
 from iez_common.allocate.drift import drifted
 from iez_common.allocate.iez import iez, solve
@@ -78,7 +78,9 @@ def allocate(
         parts=placed.parts,
         splits=placed.splits,
         load_bytes=placed.load_bytes,
-        certificate=certify(all_osts, policy, placed.load_bytes, value, placed.bound),
+        certificate=Certificate(
+            policy.objective, value, placed.bound, all_osts, placed.load_bytes, targets.bandwidth
+        ),
     )
 
 

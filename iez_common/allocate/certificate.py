@@ -1,14 +1,12 @@
 """Certificate: how good an allocation is, with a proof of how much better one could be at most."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from iez_common.allocate import iez
 from iez_common.allocate.columns import Flags, Floats, Ints, Osts
-from iez_common.allocate.objective import bandwidth
-from iez_common.allocate.policy import Policy
 from iez_common.allocate.problem import Problem
 
 _PROBLEMS_KEPT = 16
@@ -22,32 +20,36 @@ class Certificate:
     objective: str
     value: float  # the largest z of an OST
     bound: float  # none has a smaller one, of those in which only the same files are split
-    ostcost_new: float  # fullest OST over mean, of the new bytes
-    ostcost_total: float  # the same of all bytes, old ones too
-    oss_imbalance: float  # fullest OSS over mean, of the new bytes
-    predicted_s: float  # until the last OST has taken its new bytes
+    osts: Osts = field(repr=False, compare=False)
+    load_bytes: Ints = field(repr=False, compare=False)  # new bytes of each OST
+    bandwidth_bytes_per_s: Floats = field(repr=False, compare=False)
 
     @property
     def ratio(self) -> float:
         """`value` over `bound`: 1 is proved to be the best there is."""
         return self.value / self.bound if self.bound > 0 else 1.0
 
+    @property
+    def ostcost_new(self) -> float:
+        """Fullest OST over mean, of the new bytes."""
+        return _max_over_mean(self.load_bytes / np.maximum(self.osts.size_bytes, 1))
 
-def certify(
-    osts: Osts, policy: Policy, load_bytes: Ints, value: float, bound: float
-) -> Certificate:
-    sizes = np.maximum(osts.size_bytes, 1)
-    servers = len(osts.oss_names)
-    oss_share = np.bincount(osts.oss, load_bytes, servers) / np.bincount(osts.oss, sizes, servers)
-    return Certificate(
-        objective=policy.objective,
-        value=value,
-        bound=bound,
-        ostcost_new=_max_over_mean(load_bytes / sizes),
-        ostcost_total=_max_over_mean((osts.used_bytes + load_bytes) / sizes),
-        oss_imbalance=_max_over_mean(oss_share),
-        predicted_s=float((load_bytes / bandwidth(osts, policy)).max()),
-    )
+    @property
+    def ostcost_total(self) -> float:
+        """The same of all bytes, old ones too."""
+        held = self.osts.used_bytes + self.load_bytes
+        return _max_over_mean(held / np.maximum(self.osts.size_bytes, 1))
+
+    @property
+    def oss_imbalance(self) -> float:
+        """Fullest OSS over mean, of the new bytes."""
+        sizes = np.bincount(self.osts.oss, np.maximum(self.osts.size_bytes, 1))
+        return _max_over_mean(np.bincount(self.osts.oss, self.load_bytes) / sizes)
+
+    @property
+    def predicted_s(self) -> float:
+        """Until the last OST has taken its new bytes."""
+        return float((self.load_bytes / self.bandwidth_bytes_per_s).max())
 
 
 def _max_over_mean(shares: Floats) -> float:

@@ -4,6 +4,7 @@ Both give the same answers: native.py calls csrc/allocate.h, plain.py says it ag
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -99,6 +100,7 @@ def loads_of(stripes: Stripes, picks: Picks, starts: Ints, osts: int) -> Ints:
     return loads
 
 
+@cache
 def best_kernel() -> Kernel:
     """C where it is built."""
     try:

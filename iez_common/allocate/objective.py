@@ -19,6 +19,7 @@ class Targets:
     open: Flags  # can be used if it must
     preferred: Flags  # is used first
     free_bytes: Ints
+    bandwidth: Floats  # bytes/s, as far as it is known
     speed: Floats
     offset: Floats
 
@@ -27,31 +28,27 @@ def targets_of(osts: Osts, policy: Policy) -> Targets:
     is_open = ~osts.closed & (osts.size_bytes > 0)
     if policy.exclude_osts:
         is_open &= ~np.isin(osts.index, list(policy.exclude_osts))
-    free = np.maximum(osts.available_bytes - osts.promised_bytes, 0)
-    speed, offset = speed_and_offset(osts, policy)
-    return Targets(is_open, is_open & ~osts.avoided, free, speed, offset)
+    known = osts.bandwidth_bytes_per_s
+    bandwidth = np.where(known > 0, known, policy.ost_bandwidth_bytes_per_s)
+    return Targets(
+        is_open,
+        is_open & ~osts.avoided,
+        np.maximum(osts.available_bytes - osts.promised_bytes, 0),
+        bandwidth,
+        *_speed_and_offset(osts, bandwidth, policy),
+    )
 
 
-def speed_and_offset(osts: Osts, policy: Policy) -> tuple[Floats, Floats]:
+def _speed_and_offset(osts: Osts, bandwidth: Floats, policy: Policy) -> tuple[Floats, Floats]:
     if policy.objective == "space":
         size = np.maximum(osts.size_bytes, 1).astype(np.float64)
         return size, (osts.used_bytes + osts.promised_bytes).astype(np.float64)
-    speed = bandwidth(osts, policy) * spare_share(osts, policy)
+    # What an OST has left beside the work of others.
+    speed = np.maximum(bandwidth - osts.recent_bytes_per_s, policy.busy_floor * bandwidth)
     if policy.objective == "bandwidth":
         return speed, np.zeros(len(osts))
     # Bytes that others were promised keep the OST busy as well.
     return speed * space_share(osts, policy), osts.promised_bytes.astype(np.float64)
-
-
-def bandwidth(osts: Osts, policy: Policy) -> Floats:
-    """Of each OST, as far as it is known."""
-    known = osts.bandwidth_bytes_per_s
-    return np.where(known > 0, known, policy.ost_bandwidth_bytes_per_s)
-
-
-def spare_share(osts: Osts, policy: Policy) -> Floats:
-    """What an OST has left of its bandwidth beside the work of others."""
-    return np.maximum(1 - osts.recent_bytes_per_s / bandwidth(osts, policy), policy.busy_floor)
 
 
 def space_share(osts: Osts, policy: Policy) -> Floats:
