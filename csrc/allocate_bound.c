@@ -137,12 +137,37 @@ static double z_of_full(const struct iez_targets *targets) {
     return most * (1 + 1e-15); /* as z * speed may come out a little lower */
 }
 
+/* The z above `low` at which the first OST gains a granule; below 0 if none does. */
+static double next_granule(const struct iez_targets *targets, int64_t granule_bytes, double low) {
+    double least = -1;
+    for (int64_t ost = 0; ost < targets->count; ost++) {
+        int64_t bytes = (room_under(targets, ost, low) / granule_bytes + 1) * granule_bytes;
+        double z = ((double)bytes + targets->offset[ost]) / targets->speed[ost];
+        if (bytes <= targets->free_bytes[ost] && (least < 0 || z < least)) {
+            least = z;
+        }
+    }
+    return least;
+}
+
 /* A z for which the margin is not negative: near `low` if there is one; below 0 if there is none.
  */
 static double find_high(const struct iez_targets *targets, const int64_t *need,
                         const struct yardstick *yardstick, struct room *rooms, double *low) {
     double full = z_of_full(targets);
     double unused;
+    if (yardstick->granule_bytes > 1) {
+        /* Equal OSTs gain it all at once, and then nothing is left to search for. */
+        double next = next_granule(targets, yardstick->granule_bytes, *low);
+        double below = next * (1 - PRECISION / 4);
+        double above = next * (1 + PRECISION / 4);
+        if (below > *low && margin(targets, need, below, yardstick, rooms, &unused) < 0) {
+            *low = below;
+            if (above < full && margin(targets, need, above, yardstick, rooms, &unused) >= 0) {
+                return above;
+            }
+        }
+    }
     for (double share = FIRST_SHARE; *low > 0 && share < 1; share *= 8) {
         double z = *low * (1 + share);
         if (z < full) {

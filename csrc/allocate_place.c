@@ -17,16 +17,17 @@
 
 struct calendar {
     int64_t osts;
-    int64_t words;    /* of a bucket's bits */
-    int group_shift;  /* words to a bit of `filled`, as a power of two */
-    int shift;        /* of room to its step */
-    int64_t ceiling;  /* no OST has more room, in steps */
-    int64_t inside;   /* OSTs in the calendar */
-    uint64_t *bits;   /* BUCKETS x words */
-    uint64_t *filled; /* of each bucket, which groups of words have a bit */
-    int64_t *room;    /* of each OST, what is left */
-    int64_t *beyond;  /* and its free bytes besides */
-    int32_t *list;    /* OSTs that wait, most room first */
+    int64_t words;               /* of a bucket's bits */
+    int group_shift;             /* words to a bit of `filled`, as a power of two */
+    int shift;                   /* of room to its step */
+    int64_t ceiling;             /* no OST has more room, in steps */
+    int64_t inside;              /* OSTs in the calendar */
+    uint64_t *bits;              /* BUCKETS x words */
+    uint64_t *filled;            /* of each bucket, which groups of words have a bit */
+    uint64_t used[BUCKETS / 64]; /* a bit for each bucket that has one */
+    int64_t *room;               /* of each OST, what is left */
+    int64_t *beyond;             /* and its free bytes besides */
+    int32_t *list;               /* OSTs that wait, most room first */
     int64_t list_at, list_end;
     int32_t *aside; /* OSTs without space for the stripe */
     int64_t aside_count;
@@ -45,6 +46,7 @@ static inline void enter(struct calendar *calendar, int64_t ost, int64_t step) {
     int64_t bucket = step & (BUCKETS - 1);
     calendar->bits[bucket * calendar->words + ost / 64] |= 1ULL << ost % 64;
     calendar->filled[bucket] |= 1ULL << (ost / 64 >> calendar->group_shift);
+    calendar->used[bucket / 64] |= 1ULL << bucket % 64;
     calendar->inside++;
 }
 
@@ -93,6 +95,7 @@ static void begin_steps(struct calendar *calendar, int shift, int64_t stripe_byt
     size_t bits = (size_t)(BUCKETS * calendar->words);
     memset(calendar->bits, 0, bits * sizeof *calendar->bits);
     memset(calendar->filled, 0, BUCKETS * sizeof *calendar->filled);
+    memset(calendar->used, 0, sizeof calendar->used);
     calendar->inside = 0;
     calendar->shift = shift;
     calendar->aside_count = 0;
@@ -148,33 +151,50 @@ static inline void let_in(struct calendar *calendar, int64_t step) {
     }
 }
 
-/* Takes up to `most` OSTs out of a bucket, the first positions first; how many. Those without space
- * leave it too, but are not counted. */
+/* Takes up to `most` OSTs out of a word of bits, the first positions first; how many. Those without
+ * space leave it too, but are not counted. */
+static inline int64_t take_of_word(struct calendar *calendar, uint64_t *bits, int64_t first,
+                                   int64_t stripe_bytes, int64_t most, int32_t *picks) {
+    const int64_t *room = calendar->room;
+    const int64_t *beyond = calendar->beyond;
+    uint64_t rest = *bits;
+    int64_t taken = 0;
+    while (rest && taken < most) {
+        int64_t ost = first + __builtin_ctzll(rest);
+        rest &= rest - 1;
+        if (room[ost] + beyond[ost] >= stripe_bytes) {
+            picks[taken++] = (int32_t)ost;
+        } else {
+            stand_aside(calendar, ost);
+        }
+    }
+    calendar->inside -= __builtin_popcountll(*bits ^ rest);
+    *bits = rest;
+    return taken;
+}
+
+/* The same of a bucket. */
 static inline int64_t take(struct calendar *calendar, int64_t step, int64_t stripe_bytes,
                            int64_t most, int32_t *picks) {
     int64_t bucket = step & (BUCKETS - 1);
+    uint64_t *bits = calendar->bits + bucket * calendar->words;
     int64_t taken = 0;
-    while (calendar->filled[bucket]) {
+    while (calendar->filled[bucket] && taken < most) {
         int64_t group = __builtin_ctzll(calendar->filled[bucket]);
-        int64_t word = group << calendar->group_shift;
         int64_t end = (group + 1) << calendar->group_shift;
-        uint64_t *bits = calendar->bits + bucket * calendar->words;
-        for (; word < end && word < calendar->words; word++) {
-            while (bits[word]) {
-                if (taken == most) {
-                    return taken;
-                }
-                int64_t ost = word * 64 + __builtin_ctzll(bits[word]);
-                bits[word] &= bits[word] - 1;
-                calendar->inside--;
-                if (left_of(calendar, ost) >= stripe_bytes) {
-                    picks[taken++] = (int32_t)ost;
-                } else {
-                    stand_aside(calendar, ost);
-                }
-            }
+        uint64_t left = 0;
+        for (int64_t word = group << calendar->group_shift; word < end && word < calendar->words;
+             word++) {
+            taken += take_of_word(calendar, bits + word, word * 64, stripe_bytes, most - taken,
+                                  picks + taken);
+            left |= bits[word];
         }
-        calendar->filled[bucket] &= calendar->filled[bucket] - 1;
+        if (!left) {
+            calendar->filled[bucket] &= calendar->filled[bucket] - 1;
+        }
+    }
+    if (!calendar->filled[bucket]) {
+        calendar->used[bucket / 64] &= ~(1ULL << bucket % 64);
     }
     return taken;
 }
@@ -192,18 +212,35 @@ static void let_out(struct calendar *calendar, int64_t step) {
         }
     }
     calendar->filled[bucket] = 0;
+    calendar->used[bucket / 64] &= ~(1ULL << bucket % 64);
+}
+
+/* The highest step of an OST in the calendar, which has one; none is above `step`. */
+static inline int64_t first_used(const struct calendar *calendar, int64_t step) {
+    int64_t bucket = step & (BUCKETS - 1);
+    int64_t word = bucket / 64;
+    uint64_t bits = calendar->used[word] & ~0ULL >> (63 - bucket % 64);
+    while (!bits) {
+        word = (word - 1) & (BUCKETS / 64 - 1);
+        bits = calendar->used[word];
+    }
+    int64_t found = word * 64 + 63 - __builtin_clzll(bits);
+    return step - ((bucket - found) & (BUCKETS - 1));
 }
 
 /* Gives a request its OSTs; 0 where too few have space. */
 static int serve(struct calendar *calendar, int64_t stripe_bytes, int64_t count, int32_t *picks) {
     int64_t taken = 0;
     int64_t step = calendar->ceiling;
-    for (;; step--) {
-        if (!calendar->inside) {
-            if (calendar->list_at == calendar->list_end) {
-                return 0;
-            }
-            step = step_of(calendar, calendar->list[calendar->list_at]);
+    for (;;) {
+        int is_waited_for = calendar->list_at < calendar->list_end;
+        if (!calendar->inside && !is_waited_for) {
+            return 0;
+        }
+        int64_t next = is_waited_for ? step_of(calendar, calendar->list[calendar->list_at]) : 0;
+        step = calendar->inside ? first_used(calendar, step) : next;
+        if (is_waited_for && next > step) {
+            step = next;
         }
         let_in(calendar, step);
         taken += take(calendar, step, stripe_bytes, count - taken, picks + taken);
@@ -219,13 +256,16 @@ static int serve(struct calendar *calendar, int64_t stripe_bytes, int64_t count,
     if (step <= ceiling - BUCKETS) {
         let_out(calendar, step);
     }
+    int64_t *room = calendar->room;
+    int shift = calendar->shift;
     for (int64_t i = 0; i < count; i++) {
-        calendar->room[picks[i]] -= stripe_bytes;
-        int64_t back = step_of(calendar, picks[i]);
+        int32_t ost = picks[i];
+        room[ost] -= stripe_bytes;
+        int64_t back = room[ost] >> shift;
         if (back > ceiling - BUCKETS) {
-            enter(calendar, picks[i], back);
+            enter(calendar, ost, back);
         } else {
-            wait_again(calendar, picks[i], back);
+            wait_again(calendar, ost, back);
         }
     }
     return 1;

@@ -55,7 +55,8 @@ def allocate(
         )
     rungs = rungs_of(files, policy)
     sizes = stripe_sizes(files.access_bytes, policy)
-    if files.pool.any():
+    has_pools = len(files.pool_names) > 1
+    if has_pools:
         placed = _place_pools(files, all_osts, targets, policy, rungs, sizes)
     else:
         placed = _place(files, all_osts, targets, policy, rungs, sizes)
@@ -74,7 +75,7 @@ def allocate(
         stripe_size_bytes=sizes,
         rung=rungs,
         overstripe=files.overstripe,
-        pools=tuple(files.pool_names[code] for code in files.pool) if files.pool.any() else (),
+        pools=tuple(files.pool_names[code] for code in files.pool) if has_pools else (),
         parts=placed.parts,
         splits=placed.splits,
         load_bytes=placed.load_bytes,

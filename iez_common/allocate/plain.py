@@ -160,6 +160,13 @@ class _Search:
 
     def _find_high(self, low: float) -> tuple[float, float]:
         full, share = self._z_of_full(), FIRST_SHARE
+        if self.granule_bytes > 1:
+            following = self._next_granule(low)
+            below, above = following * (1 - PRECISION / 4), following * (1 + PRECISION / 4)
+            if below > low and self.margin(below)[0] < 0:
+                low = below
+                if above < full and self.margin(above)[0] >= 0:
+                    return low, above
         while low > 0 and share < 1:
             z = low * (1 + share)
             if z < full:
@@ -168,6 +175,13 @@ class _Search:
                 low = z
             share *= 8
         return low, full if self.margin(full)[0] >= 0 else -1.0
+
+    def _next_granule(self, low: float) -> float:
+        rooms = self.rooms
+        size = (rooms.under(low) // self.granule_bytes + 1) * self.granule_bytes
+        gaining = size <= rooms.free_bytes
+        z = (size.astype(np.float64) + rooms.offset) / rooms.speed
+        return float(z[gaining].min()) if gaining.any() else -1.0
 
     def _z_of_full(self) -> float:
         rooms = self.rooms
