@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from iez_common.errors import ConfigError, IezError, InputError, reason
-from iez_common.units import parse_indices, parse_size_bytes
+from iez_common.units import INDICES_MAX, parse_indices, parse_size_bytes
 
 Word = TypeVar("Word", bound=str)
 
@@ -122,6 +122,10 @@ class Table:
         is refused: it could mean one index or that many."""
         value = self.values.get(key, [])
         if isinstance(value, list) and all(type(each) is int and each >= 0 for each in value):
+            if max(value, default=0) >= INDICES_MAX:
+                raise self.trouble(
+                    key, f"{max(value)} is above the largest index, {INDICES_MAX - 1}"
+                )
             return frozenset(value)
         if not isinstance(value, str):
             raise self.trouble(key, "is not a set", f'{key} = "3,7-9"')
@@ -157,4 +161,6 @@ def read(path: Path, error: type[IezError] = ConfigError) -> Table:
         values: dict[str, object] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as trouble:
         raise error(f"{path}: {trouble}", "the file is TOML: name = value") from None
+    except (RecursionError, ValueError):
+        raise error(f"{path}: it is nested too deeply, or a number is too long") from None
     return Table(path, text, values, error)

@@ -3,6 +3,7 @@
 import re
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgtpe]?)(?:i?b)?\s*", re.IGNORECASE | re.ASCII)
+_DIGITS_MAX = 100  # of a size; Python itself refuses to convert some thousands
 _LETTERS = ("", "K", "M", "G", "T", "P", "E")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 INDICES_MAX = 65536
@@ -14,6 +15,8 @@ def parse_size_bytes(text: str) -> int:
     if not match:
         raise ValueError(f"{text!r} is not a size such as 4M")
     number, letter = match.groups()
+    if len(number) > _DIGITS_MAX:
+        raise ValueError(f"a number of {len(number)} digits is not a size such as 4M")
     unit_bytes: int = 1024 ** _LETTERS.index(letter.upper())
     whole, point, fraction = number.partition(".")
     if point and not letter:

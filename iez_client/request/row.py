@@ -10,6 +10,9 @@ from iez_common.errors import SourceError
 from iez_common.records import Request
 from iez_common.units import parse_size_bytes
 
+WRITERS_MAX = 1 << 40
+_DIGITS_MAX = 100  # Python itself refuses to convert some thousands
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -64,7 +67,7 @@ class Row:
         if not self.has(key):
             return default
         value = self.cells[key]
-        if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        if isinstance(value, str) and is_number(value.strip()):
             value = int(value)
         return self._within(key, value, low, high)
 
@@ -84,3 +87,8 @@ class Row:
         if not low <= value <= high:
             raise self.trouble(f"{key}: {value} is out of range", f"{low} to {high}")
         return value
+
+
+def is_number(text: str) -> bool:
+    """Whether it is a whole number that Python converts."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX

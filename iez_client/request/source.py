@@ -10,7 +10,7 @@ from typing import TextIO
 
 from iez_client.plan.template import parse
 from iez_client.request import traced
-from iez_client.request.row import Row, Wanted
+from iez_client.request.row import WRITERS_MAX, Row, Wanted
 from iez_common.allocate.columns import STRIPE_COUNT_MAX
 from iez_common.errors import InputError, SourceError, reason
 from iez_common.records import Request
@@ -19,7 +19,6 @@ REQUIRED = ("path", "write_bytes")
 COLUMNS = (
     *REQUIRED, "stripe_count", "writers", "access_bytes", "high_bytes", "pool", "overstripe",
 )  # fmt: skip
-_WRITERS_MAX = 1 << 40
 _JSON_FORM = '{"files": [{"path": "…", "write_bytes": "4G"}, …]}'
 
 
@@ -73,8 +72,9 @@ def _asked(rows: Iterator[Row]) -> Asked:
 
 
 def _wanted(row: Row) -> Wanted:
+    path = row.text("path")
     try:
-        name = parse(row.text("path"))
+        name = parse(path)
     except SourceError as error:
         raise row.trouble(error.message, error.hint or "name a file on Lustre") from None
     return Wanted(
@@ -83,7 +83,7 @@ def _wanted(row: Row) -> Wanted:
         Request(
             write_bytes=row.size_bytes("write_bytes"),
             stripe_count=_stripe_count(row),
-            writers=row.integer("writers", 1, 1, _WRITERS_MAX),
+            writers=row.integer("writers", 1, 1, WRITERS_MAX),
             access_bytes=row.size_bytes("access_bytes", 0),
             high_bytes=row.size_bytes("high_bytes", 0),
             overstripe=row.flag("overstripe"),

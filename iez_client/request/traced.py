@@ -4,7 +4,7 @@ import json
 from typing import TypeVar
 
 from iez_client.plan.template import escape, parse
-from iez_client.request.row import Row, Wanted
+from iez_client.request.row import WRITERS_MAX, Row, Wanted, is_number
 from iez_common.allocate.columns import BYTES_MAX
 from iez_common.errors import SourceError
 from iez_common.records import Request
@@ -60,9 +60,11 @@ def _count_ranks(row: Row) -> int:
         first, _, last = span.strip().partition("-")
         if not first:
             continue
-        if not first.isdigit() or not (last or first).isdigit():
+        if not is_number(first) or not is_number(last or first):
             raise _damaged(row, "ranks")
         count += max(0, int(last or first) - int(first)) + 1
+    if count > WRITERS_MAX:
+        raise _damaged(row, "ranks")
     return count
 
 
@@ -72,7 +74,7 @@ def _access_bytes(row: Row) -> int:
     sizes: dict[int, int] = {}
     counted: dict[str, object] = _json(row, "write_sizes", dict)
     for size, count in counted.items():
-        if not size.isdigit() or not isinstance(count, int):
+        if not is_number(size) or int(size) > BYTES_MAX or not isinstance(count, int):
             raise _damaged(row, "write_sizes")
         sizes[int(size)] = count
     if not sizes:
@@ -89,7 +91,7 @@ def _json(row: Row, key: str, kind: type[Kind]) -> Kind:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
     if not isinstance(value, kind):
         raise _damaged(row, key)

@@ -7,7 +7,7 @@ import numpy as np
 
 from iez_common.allocate.allocation import Allocation, Part
 from iez_common.allocate.certificate import Certificate, bound_of
-from iez_common.allocate.columns import Flags, Ints, Osts, Requests
+from iez_common.allocate.columns import BYTES_MAX, Flags, Ints, Osts, Requests
 from iez_common.allocate.drift import drifted
 from iez_common.allocate.iez import iez, solve
 from iez_common.allocate.lustre_qos import lustre_qos
@@ -201,7 +201,8 @@ def _place_pools(
     positions: list[Ints] = []
     parts: dict[int, tuple[Part, ...]] = {}
     bound, written = 0.0, 0
-    whole = replace(policy, pfl="never")
+    # A part of a file for balance would have to know of the other pools.
+    whole = replace(policy, split_min_bytes=BYTES_MAX)
     for numbers, members in pool_groups(requests, osts, policy):
         own = replace(targets, open=targets.open & members, preferred=targets.preferred & members)
         if not own.open.any():
@@ -215,6 +216,7 @@ def _place_pools(
         placed = _place(files, seen, on_top, whole, rungs[numbers], sizes[numbers])
         counts[numbers], listed[numbers] = placed.stripe_count, placed.choice.stripe_count
         starts[numbers] = placed.choice.starts + written
+        parts |= {int(numbers[at]): made for at, made in placed.parts.items()}
         positions.append(placed.choice.positions.astype(np.int64))
         written += len(placed.choice.positions)
         loads += placed.load_bytes

@@ -166,10 +166,10 @@ class Osts:
                     f"one of: {', '.join(sorted(STATES))}",
                 )
         rates = [
-            _rates(name, values, rows)[order]
-            for name, values in (
-                ("bandwidth_bytes_per_s", bandwidth_bytes_per_s),
-                ("recent_bytes_per_s", recent_bytes_per_s),
+            _rates(name, values, rows, least)[order]
+            for name, values, least in (
+                ("bandwidth_bytes_per_s", bandwidth_bytes_per_s, 1.0),
+                ("recent_bytes_per_s", recent_bytes_per_s, 0.0),
             )
         ]
         oss_codes = np.array([codes[name] for name in named], np.int64)
@@ -249,13 +249,14 @@ def _flags(name: str, values: ArrayLike, rows: int) -> Flags:
     return np.array(np.broadcast_to(given, rows))
 
 
-def _rates(name: str, values: ArrayLike, rows: int) -> Floats:
+def _rates(name: str, values: ArrayLike, rows: int, least: float) -> Floats:
+    """Numbers that are 0 or from `least` on: what is divided by them stays finite."""
     try:
         given = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise AllocationError(f"{name} holds something else than numbers") from None
     _check_length(name, given, rows)
-    wrong = ~np.isfinite(given) | (given < 0)
+    wrong = ~np.isfinite(given) | (given > BYTES_MAX) | ((given < least) & (given != 0))
     if wrong.any():
         raise AllocationError(f"{name}: {_first(wrong, given)} is not a rate")
     return np.array(np.broadcast_to(given, rows), np.float64)

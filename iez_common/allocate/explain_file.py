@@ -46,7 +46,7 @@ class FileReason:
     size_why: str
     parts_why: str  # empty: it has none
     usable_osts: int  # when its count was chosen
-    sharing_files: int  # with one writer and no count of their own
+    sharing_files: int  # with one writer and no count of their own, that are not too small
 
 
 def file_reason(

@@ -109,10 +109,13 @@ class Search:
     def run(self, is_quick: bool) -> tuple[Placed, float]:
         bound = self.first_bound()
         if bound is None:
-            raise self._does_not_fit()
+            raise self._refusal(is_proved=True)
         order = self.kernel.order_of(self.stripes)
         room = self.rooms.under(bound.high) // self.granule_bytes * self.granule_bytes
         best = self._placed(order, room)
+        if best is None:
+            # Where space is scarce, what z leaves to each OST misleads.
+            best = self._placed(order, self.rooms.free_bytes)
         if best is not None and (is_quick or self._is_good(self._value(best), bound.low)):
             return best, bound.low
         if best is not None and self._is_small():
@@ -122,7 +125,7 @@ class Search:
         if self._is_small():
             best = self._tightest(order, best, bound.low)
         if best is None:
-            raise self._does_not_fit()
+            raise self._refusal(is_proved=False)
         return best, bound.low
 
     def _placed(self, order: Order, room: Ints) -> Placed | None:
@@ -214,12 +217,15 @@ class Search:
         work = len(self.stripes) * len(self.rooms)
         return work <= WORK_MAX and int(self.stripes.counts.sum()) <= STRIPES_MAX
 
-    def _does_not_fit(self) -> AllocationError:
+    def _refusal(self, is_proved: bool) -> AllocationError:
         wanted = int((self.stripes.stripe_bytes * self.stripes.counts).sum())
-        free = int(self.rooms.free_bytes.sum())
+        what = f"{format_about(wanted)} in {int(self.stripes.counts.sum())} stripes"
+        free = format_about(int(self.rooms.free_bytes.sum()))
+        where = f"{free} free on {len(self.rooms)} OSTs"
         return AllocationError(
-            f"{format_about(wanted)} in {int(self.stripes.counts.sum())} stripes do not fit into "
-            f"{format_about(free)} free on {len(self.rooms)} OSTs",
+            f"{what} do not fit into {where}"
+            if is_proved
+            else f"no place was found for {what} in {where}",
             "write less, use more stripes for large files, or free some space",
         )
 

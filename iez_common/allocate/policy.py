@@ -1,10 +1,10 @@
 """Policy: what a site allows and wants. docs/policy.md documents each field and its weight."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from iez_common.allocate.columns import BYTES_MAX
 from iez_common.errors import AllocationError
 
 Objective = Literal["blend", "bandwidth", "space"]
@@ -60,8 +60,8 @@ class Policy:
             _at_least(name, getattr(self, name), 1)
         if self.stripe_size_bytes % (64 * KIB) or not 0 < self.stripe_size_bytes < 4 * GIB:
             raise AllocationError("policy: stripe_size is not a multiple of 64K below 4G")
-        if not 0 < self.ost_bandwidth_bytes_per_s < math.inf:
-            raise AllocationError("policy: ost_bandwidth is not a number above 0")
+        if not 1 <= self.ost_bandwidth_bytes_per_s <= BYTES_MAX:
+            raise AllocationError("policy: ost_bandwidth is not a number of bytes/s from 1 on")
         for name in ("busy_floor", "headroom", "headroom_floor", "drift"):
             low = 0.0 if name in ("headroom", "drift") else 1e-6
             if not low <= getattr(self, name) <= 1:

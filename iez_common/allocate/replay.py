@@ -21,6 +21,7 @@ from iez_common.allocate.objective import Targets, targets_of
 from iez_common.allocate.plain import STEP_BITS
 from iez_common.allocate.policy import LIST, Policy
 from iez_common.allocate.problem import Problem
+from iez_common.allocate.striping import sharing
 from iez_common.errors import AllocationError
 
 
@@ -32,7 +33,7 @@ class Group:
     members: Flags  # OSTs of its pool
     usable: Flags  # OSTs that it was placed on
     targets: Targets  # with what earlier groups left
-    sharing_files: int  # with one writer and no count of their own
+    sharing_files: int  # as in striping.sharing
 
 
 def groups_of(
@@ -49,8 +50,8 @@ def groups_of(
             free_bytes=everything.free_bytes - loads,
             offset=everything.offset + loads,
         )
-        single = (requests.stripe_count[numbers] == 0) & (requests.writers[numbers] == 1)
-        group = Group(numbers, members, own.open, own, int(single.sum()))
+        sharing_files = int(sharing(requests, policy)[numbers].sum())
+        group = Group(numbers, members, own.open, own, sharing_files)
         used = loads_of_files(requests, allocation, numbers)
         if not _needs_avoided(group, used, requests, osts, policy, loads):
             group = replace(group, usable=own.preferred)

@@ -18,22 +18,29 @@ def stripe_counts(requests: Requests, free_bytes: Ints, policy: Policy) -> Ints:
     if not auto.any():
         return requests.stripe_count
     osts = len(free_bytes)
-    counts = np.where(auto, _suited(requests, auto, osts, policy), requests.stripe_count)
+    counts = np.where(auto, _suited(requests, osts, policy), requests.stripe_count)
     return _wide_enough(counts, auto, requests.write_bytes, free_bytes)
 
 
-def _suited(requests: Requests, auto: Flags, osts: int, policy: Policy) -> Ints:
+def _suited(requests: Requests, osts: int, policy: Policy) -> Ints:
     """A shared file is as wide as its writers and its size call for. Files with one writer share
     the OSTs: together they want each OST about once."""
     single = requests.writers == 1
-    files = max(1, int((auto & single).sum()))
     for_single = np.minimum(
-        min(osts // files, policy.stripe_count_max_single),
+        min(osts // max(1, int(sharing(requests, policy).sum())), policy.stripe_count_max_single),
         requests.write_bytes // policy.single_stripe_bytes,
     )
     for_shared = np.minimum(requests.writers, requests.write_bytes // policy.shared_stripe_bytes)
     most = max(1, min(policy.stripe_count_max, osts, STRIPE_COUNT_MAX))
     return np.clip(np.where(single, for_single, for_shared), 1, most)
+
+
+def sharing(requests: Requests, policy: Policy) -> Flags:
+    """Files with one writer and no count of their own; small ones, which are left to Lustre, take
+    no OST from the others."""
+    is_sharing: Flags = (requests.stripe_count == 0) & (requests.writers == 1)
+    is_sharing &= requests.write_bytes >= policy.pin_min_bytes
+    return is_sharing
 
 
 def _wide_enough(counts: Ints, auto: Flags, write_bytes: Ints, free_bytes: Ints) -> Ints:

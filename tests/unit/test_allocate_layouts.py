@@ -53,6 +53,11 @@ def test_files_of_one_writer_each_are_not_over_striped(files, count):
     assert counts_of([Request(8 * GIB)] * files, some_osts(20, 10000 * GIB)) == [count] * files
 
 
+def test_files_that_are_left_to_lustre_take_no_ost_from_the_others():
+    counts = counts_of([Request(8 * GIB), *[Request(1000)] * 100], some_osts(20))
+    assert counts[0] == counts_of([Request(8 * GIB)], some_osts(20))[0] == 4
+
+
 def test_a_shared_file_is_as_wide_as_its_writers_or_its_size_call_for():
     files = [Request(64 * GIB, writers=each) for each in (2, 16, 1000)]
     assert counts_of(files, some_osts(100)) == [2, 16, 64]
@@ -312,3 +317,17 @@ def test_a_split_file_is_on_no_more_osts_than_the_site_allows():
     shared = Requests.make([32 << 30], stripe_count=8, writers=16)
     assert allocate(shared, osts, Policy(stripe_count_max=15)).splits
     assert not allocate(shared, osts, Policy(stripe_count_max=14)).splits
+
+
+def test_a_file_of_uncertain_size_has_its_second_part_in_its_pool_too():
+    pools = {"flash": frozenset(range(4))}
+    files = [
+        Request(GIB, 2, high_bytes=4 * GIB, pool="flash"),
+        Request(GIB, 2, high_bytes=4 * GIB),
+        Request(GIB, 2),
+    ]
+    made = allocate(files, some_osts(12), Policy(pools=pools))
+    first, second = made.parts[0]
+    assert set(first.osts) | set(second.osts) <= pools["flash"]
+    assert len(made.parts[1]) == 2
+    assert set(made.parts) == {0, 1}

@@ -87,6 +87,24 @@ def test_what_iez_says_about_space():
     assert "more stripes" in hint
 
 
+def test_what_fits_only_by_free_space_is_placed():
+    """The fast OSTs are small: what the bound leaves to each would fill them too early."""
+    targets = Osts.make(
+        [gib * GIB for gib in (7, 13, 6, 13)],
+        [gib * GIB for gib in (7, 13, 6, 13)],
+        bandwidth_bytes_per_s=[1.041e9, 0.987e9, 0.987e9, 0.295e9],
+    )
+    files = [Request(gib * GIB, 3) for gib in (9, 5, 6, 8)]
+    found = allocate(files, targets, Policy(objective="bandwidth", pfl="never"))
+    assert (found.load_bytes <= targets.available_bytes).all()
+
+
+@pytest.mark.parametrize("rate", [-1.0, NAN, INFINITE, 1e-300, 1e300])
+def test_a_bandwidth_that_nothing_can_be_divided_by_is_refused(rate):
+    message, _ = refused(Osts.make, [GIB], [GIB], bandwidth_bytes_per_s=[rate])
+    assert message == f"bandwidth_bytes_per_s: {rate} is not a rate"
+
+
 def test_an_unknown_strategy_is_refused_with_those_that_there_are():
     message, hint = refused(allocate, [], FOUR, Policy(strategy="best"))
     assert message == "there is no strategy 'best'"
@@ -115,6 +133,7 @@ def test_a_policy_says_what_a_word_could_be(field, value):
         ("racing", 0), ("stripe_size_bytes", 65535), ("stripe_size_bytes", 0),
         ("stripe_size_bytes", 4 * GIB), ("ost_bandwidth_bytes_per_s", 0.0),
         ("ost_bandwidth_bytes_per_s", NAN), ("ost_bandwidth_bytes_per_s", INFINITE),
+        ("ost_bandwidth_bytes_per_s", 1e-300), ("ost_bandwidth_bytes_per_s", 1e300),
         ("busy_floor", 0.0), ("busy_floor", NAN), ("headroom", -0.1), ("headroom", 1.1),
         ("headroom_floor", 0.0), ("drift", 2.0), ("drift", -INFINITE), ("pin_min_bytes", NAN),
         ("stripe_count_max", 1.5),

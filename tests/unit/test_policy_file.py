@@ -114,6 +114,7 @@ def test_no_pools_allowed_is_not_the_same_as_nothing_said(tmp_path: Path) -> Non
         ("stripe_size = 0", 1, "stripe_size: 0 is not a multiple of 64K"),
         ("exclude_osts = 3", 1, "exclude_osts: is not a set"),
         ("exclude_osts = [-1]", 1, "exclude_osts: is not a set"),
+        ("exclude_osts = [0, 65536]", 1, "exclude_osts: 65536 is above the largest index, 65535"),
         ('exclude_osts = "9-7"', 1, "exclude_osts: '9-7' counts backwards"),
         ("stripe_count_max = 0", 1, "stripe_count_max: 0 is not between 1 and 2000"),
         ("stripe_count_max = 1.5", 1, "stripe_count_max: is not a whole number"),
@@ -196,3 +197,12 @@ def test_the_page_names_every_word_and_weight_that_the_code_has() -> None:
         assert f"`{word}`" in PAGE or f'`"{word}"`' in PAGE, word
     assert f"more than {100 * GAIN_MIN:g} %" in PAGE
     assert f"from {100 * EVEN_ENOUGH:g} % on" in PAGE
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])
+def test_toml_that_python_gives_up_on_is_one_line(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(f"drift = {value}")
+    with pytest.raises(ConfigError) as caught:
+        read_policy(path)
+    assert caught.value.message == f"{path}: it is nested too deeply, or a number is too long"

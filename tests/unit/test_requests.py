@@ -99,6 +99,10 @@ def test_relative_paths_templates_and_other_bytes(
         ("/l/a,1,-1,,", "stripe_count: '-1' is not a whole number"),
         ("/l/a,1,2001,,", "stripe_count: 2001 is out of range"),
         ("/l/a,1,,0,", "writers: 0 is out of range"),
+        pytest.param(f"/l/a,1,,{'9' * 5000},", "is not a whole number", id="many-writers"),
+        pytest.param(
+            f"/l/a,{'9' * 5000},,,", "write_bytes: a number of 5000 digits", id="many-bytes"
+        ),
         ("/l/a,1,,,maybe", "overstripe is neither true nor false"),
         ("/l/a,1", "2 cells under 5 columns"),
         ('/l/a,"1,,,', "unexpected end of data"),
@@ -230,6 +234,11 @@ def test_the_access_size_is_that_of_most_of_the_bytes(
     "cells",
     [
         {"ranks": "0-x"},
+        {"ranks": "²"},
+        {"ranks": "0-99999999999999999999"},
+        {"write_sizes": '{"²": 1}'},
+        {"write_sizes": '{"99999999999999999999": 1}'},
+        {"renamed_from": "[" * 10_000},
         {"write_sizes": "{"},
         {"write_sizes": '{"a": 1}'},
         {"write_sizes": "[]"},
