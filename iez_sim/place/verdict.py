@@ -109,15 +109,18 @@ def _serial(study: Study) -> list[Sentence]:
 
 
 def _losses(study: Study) -> list[Sentence]:
-    """Measures in which iez comes out worse: it trades one for another."""
+    """Measures in which iez, or iez with composite layouts, comes out worse: it trades one for
+    another."""
     said = []
-    for ours, theirs in _pairs(study, "iez", "lustre-rr"):
+    compared = (*_pairs(study, "iez", "lustre-rr"), *_pairs(study, "iez-pfl", "iez"))
+    for ours, theirs in compared:
         worse = _gains(theirs, ours)
         if worse:
             told = " and ".join(_compare(name, field, ours, theirs) for name, field in worse)
             paid = [_compare(name, field, ours, theirs) for name, field in _gains(ours, theirs)]
             gain = f"; for that {' and '.join(paid)}" if paid else ", and gains nothing for it"
-            said.append(Sentence(f"On {ours.setup} iez is worse in {told}{gain}."))
+            who = f"{ours.strategy} is worse than {theirs.strategy}"
+            said.append(Sentence(f"On {ours.setup} {who} in {told}{gain}."))
     return said
 
 

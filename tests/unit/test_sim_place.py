@@ -222,10 +222,16 @@ def test_what_iez_pays_is_said_too() -> None:
     ours = made_up("slow", "iez", ostcost_new=1.2)
     theirs = made_up("slow", "lustre-rr", predicted_s=40.0)
     assert told(ours, theirs)[-1] == (
-        "On slow iez is worse in OSTCost of new bytes (1.2 against 1); "
+        "On slow iez is worse than lustre-rr in OSTCost of new bytes (1.2 against 1); "
         "for that predicted time (10 against 40)."
     )
     assert told(ours, made_up("slow", "lustre-rr"))[-1].endswith("and gains nothing for it.")
+    whole = made_up("full", "iez")
+    split = made_up("full", "iez-pfl", ostcost_total=1.8, predicted_s=9.0)
+    assert told(whole, split)[-1] == (
+        "On full iez-pfl is worse than iez in OSTCost of all bytes (1.8 against 1); "
+        "for that predicted time (9 against 10)."
+    )
 
 
 def test_a_figure_of_servers_adds_their_osts_up() -> None:
