@@ -139,9 +139,10 @@ class Search:
     def first_bound(self) -> Bound | None:
         if int(self.stripes.counts.max()) > len(self.rooms):
             return None  # not even on OSTs without end
-        bound = self.kernel.bound(self.rooms, self.stripes, 1, 0.0)
-        if bound is not None and self.granule_bytes > 1:
-            bound = self.kernel.bound(self.rooms, self.stripes, self.granule_bytes, bound.low)
+        # All speeds together cannot be outrun; a little less, for the rounding.
+        total = int((self.stripes.stripe_bytes * self.stripes.counts).sum())
+        from_z = total / float(self.rooms.speed.sum()) * (1 - 1e-9)
+        bound = self.kernel.bound(self.rooms, self.stripes, self.granule_bytes, from_z)
         largest = int(self.stripes.stripe_bytes.max())
         if bound is None or largest == self.granule_bytes:
             return bound
