@@ -33,6 +33,8 @@ def often(test):
 
     @pytest.mark.parametrize("examples", both)
     def run(examples):
+        # Hypothesis takes settings for a test once, but this one may run with both.
+        vars(test).pop("_hypothesis_internal_settings_applied", None)
         examples(test)()
 
     run.__doc__, run.__name__ = test.__doc__, test.__name__
