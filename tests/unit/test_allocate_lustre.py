@@ -4,24 +4,17 @@ from random import Random
 
 import numpy as np
 import pytest
+from lustre_problems import THREE_BY_FIVE, osts_of, problem_of
 
 from iez_common.allocate.columns import Osts
 from iez_common.allocate.lustre_qos import lustre_qos
 from iez_common.allocate.lustre_rr import RoundRobin, in_flight, lustre_rr, order_array
 from iez_common.allocate.lustre_view import View
-from iez_common.allocate.problem import Choice, Options, Problem
+from iez_common.allocate.problem import Choice, Options
 from iez_common.errors import AllocationError
 
 MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
-THREE_BY_FIVE = [ost // 5 for ost in range(15)]
 ORDER = [0, 5, 10, 1, 6, 11, 2, 7, 12, 3, 8, 13, 4, 9, 14]
-
-
-def osts_of(servers, available_bytes=10 * GIB, states=None):
-    """OSTs of 10 GiB; `states` maps positions to a state."""
-    given = [frozenset({states[i]}) if states and i in states else () for i in range(len(servers))]
-    available = np.broadcast_to(available_bytes, len(servers))
-    return Osts.make([10 * GIB] * len(servers), available, oss=servers, states=given)
 
 
 def robin_at(start, servers, states=None, release="2.17", ready=()):
@@ -29,20 +22,6 @@ def robin_at(start, servers, states=None, release="2.17", ready=()):
     robin = RoundRobin(View.of(osts_of(servers, states=states), ready), Random(0), release)
     robin.start, robin.countdown = start, 1000
     return robin
-
-
-def problem_of(osts, write_bytes, stripe_count, overstripe=False):
-    rows = len(write_bytes)
-    return Problem(
-        np.array(write_bytes, np.int64),
-        np.array(np.broadcast_to(stripe_count, rows), np.int64),
-        np.full(rows, overstripe),
-        osts,
-        usable=np.ones(len(osts), np.bool_),
-        free_bytes=osts.available_bytes,
-        speed=np.ones(len(osts)),
-        offset=np.zeros(len(osts)),
-    )
 
 
 def ost_cost(choice: Choice, osts: int) -> float:

@@ -4,36 +4,14 @@ from random import Random
 
 import numpy as np
 import pytest
+from lustre_problems import THREE_BY_FIVE, osts_of, problem_of
 
-from iez_common.allocate.columns import Osts
 from iez_common.allocate.lustre_qos import Qos, Settings, lustre_qos
 from iez_common.allocate.lustre_rr import lustre_rr
 from iez_common.allocate.lustre_view import View
-from iez_common.allocate.problem import Options, Problem
+from iez_common.allocate.problem import Options
 
 MIB, GIB = 1 << 20, 1 << 30
-THREE_BY_FIVE = [ost // 5 for ost in range(15)]
-
-
-def osts_of(servers, available_bytes=10 * GIB, states=None):
-    """OSTs of 10 GiB; `states` maps positions to a state."""
-    given = [frozenset({states[i]}) if states and i in states else () for i in range(len(servers))]
-    available = np.broadcast_to(available_bytes, len(servers))
-    return Osts.make([10 * GIB] * len(servers), available, oss=servers, states=given)
-
-
-def problem_of(osts, write_bytes, stripe_count, overstripe=False):
-    rows = len(write_bytes)
-    return Problem(
-        np.array(write_bytes, np.int64),
-        np.array(np.broadcast_to(stripe_count, rows), np.int64),
-        np.full(rows, overstripe),
-        osts,
-        usable=np.ones(len(osts), np.bool_),
-        free_bytes=osts.available_bytes,
-        speed=np.ones(len(osts)),
-        offset=np.zeros(len(osts)),
-    )
 
 
 class Marks(Random):
