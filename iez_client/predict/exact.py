@@ -1,0 +1,155 @@
+"""Exact: rules that series have followed without exception, for many of one length at once.
+
+A rule must have been confirmed: a period has come twice, a step was the same at least twice.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iez_client.predict.record import Values
+
+TOLERANCE = 1e-6  # of the largest value: sizes are rounded to bytes
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of regularity. Rows are series; a period is the distance at which it shows."""
+
+    name: str
+    periods: Callable[[int], range]  # that n values can confirm
+    holds: Callable[[Values, Values, int], Mask]  # rows, what each may be off, period
+    goes_on: Callable[[Values, int, int], Values]  # rows, period, horizon
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Rows that follow a rule, and their continuations, line by line."""
+
+    rule: str
+    rows: NDArray[np.intp]
+    values: Values
+    why: str
+
+
+def matches(rows: Values, horizon: int) -> Iterator[Match]:
+    """Each row at most once, by the simplest rule."""
+    index, slack = np.arange(len(rows)), TOLERANCE * np.abs(rows).max(axis=1, initial=0)
+    for rule in RULES:
+        for period in rule.periods(rows.shape[1]):
+            good = rule.holds(rows, slack, period)
+            if not good.any():
+                continue
+            values = np.maximum(rule.goes_on(rows[good], period, horizon), 0.0)
+            yield Match(rule.name, index[good], values, rule.why.format(period=period))
+            rows, index, slack = rows[~good], index[~good], slack[~good]
+            if not len(rows):
+                return
+
+
+def _equal(rows: Values, slack: Values, period: int) -> Mask:
+    return np.asarray((rows == rows[:, -1:]).all(axis=1))
+
+
+def _stays(rows: Values, period: int, horizon: int) -> Values:
+    return np.repeat(rows[:, -1:], horizon, axis=1)
+
+
+def _slopes(rows: Values) -> Values:
+    return np.asarray((rows[:, -1:] - rows[:, :1]) / (rows.shape[1] - 1))
+
+
+def _straight(rows: Values, slack: Values, period: int) -> Mask:
+    line = rows[:, :1] + _slopes(rows) * np.arange(rows.shape[1])
+    return np.asarray((np.abs(rows - line) <= slack[:, None]).all(axis=1))
+
+
+def _straight_on(rows: Values, period: int, horizon: int) -> Values:
+    return rows[:, -1:] + _slopes(rows) * np.arange(1, horizon + 1)
+
+
+def _filtered(
+    rows: Values, slack: Values, period: int, test: Callable[[Values, Values], Mask]
+) -> Mask:
+    """`test` on the rows whose first and last values do not rule the period out."""
+    steps = rows[:, [-1, period]] - rows[:, [-1 - period, 0]]
+    good = np.abs(steps[:, 0] - steps[:, 1]) <= 2 * slack
+    if good.any():
+        good[good] = test(rows[good], slack[good])
+    return np.asarray(good)
+
+
+def _repeats(rows: Values, slack: Values, period: int) -> Mask:
+    def test(rows: Values, slack: Values) -> Mask:
+        steps = rows[:, period:] - rows[:, :-period]
+        return np.asarray((np.abs(steps) <= slack[:, None]).all(axis=1))
+
+    return _filtered(rows, slack, period, test)
+
+
+def _repeat(rows: Values, period: int, horizon: int) -> Values:
+    return rows[:, _seasons_ago(rows.shape[1], period, horizon)]
+
+
+def _seasons_ago(count: int, period: int, horizon: int) -> NDArray[np.intp]:
+    """Where in the last period each value to come has its like."""
+    return count - period + np.arange(horizon) % period
+
+
+def _drifts(rows: Values, slack: Values, period: int) -> Mask:
+    def test(rows: Values, slack: Values) -> Mask:
+        steps = rows[:, period:] - rows[:, :-period]
+        return np.asarray((np.abs(steps - steps[:, :1]) <= 2 * slack[:, None]).all(axis=1))
+
+    return _filtered(rows, slack, period, test)
+
+
+def _drift_on(rows: Values, period: int, horizon: int) -> Values:
+    steps = rows[:, period:] - rows[:, :-period]
+    times = 1 + np.arange(horizon) // period
+    return _repeat(rows, period, horizon) + steps.mean(axis=1, keepdims=True) * times
+
+
+def _logs(rows: Values) -> Values:
+    return np.log(np.maximum(rows, np.finfo(np.float64).tiny))
+
+
+def _grows(rows: Values, slack: Values, period: int) -> Mask:
+    """Every value is the same multiple of the one a period before."""
+    good = (rows > 0).all(axis=1)
+    logs = _logs(rows[good])
+    steps = logs[:, period:] - logs[:, :-period]
+    factor = np.exp(steps.mean(axis=1, keepdims=True))
+    off = np.abs(rows[good][:, period:] - rows[good][:, :-period] * factor)
+    good[good] = (off <= 2 * slack[good, None]).all(axis=1) & (off < rows[good][:, period:]).all(
+        axis=1
+    )
+    return np.asarray(good)
+
+
+def _grow_on(rows: Values, period: int, horizon: int) -> Values:
+    """At most as far up or down again as the series has come."""
+    logs = _logs(rows)
+    steps = (logs[:, period:] - logs[:, :-period]).mean(axis=1, keepdims=True)
+    times = np.minimum(1 + np.arange(horizon) // period, (rows.shape[1] - 1) // period)
+    return _repeat(rows, period, horizon) * np.exp(steps * times)
+
+
+RULES = (
+    Rule("constant", lambda n: range(1, 2), _equal, _stays, "all values are equal"),
+    Rule("affine", lambda n: range(1, 1 + (n > 2)), _straight, _straight_on,
+         "every step is the same"),
+    Rule("periodic", lambda n: range(2, n // 2 + 1), _repeats, _repeat,
+         "the values repeat every {period}"),
+    Rule("geometric", lambda n: range(1, 1 + (n > 3)), _grows, _grow_on,
+         "every value is the same multiple of the one before"),
+    Rule("periodic-drift", lambda n: range(2, (n - 1) // 2 + 1), _drifts, _drift_on,
+         "the values repeat every {period}, shifted by the same step each time"),
+    Rule("periodic-growth", lambda n: range(2, (n - 1) // 2 + 1), _grows, _grow_on,
+         "the values repeat every {period}, times the same factor each time"),
+)  # fmt: skip
