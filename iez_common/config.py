@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from iez_common.errors import ConfigError
 
@@ -18,7 +19,7 @@ class Known:
 
     name: str
     help: str
-    is_path: bool = True
+    kind: Literal["path", "number", "database"] = "path"
 
     @property
     def variable(self) -> str:
@@ -26,10 +27,15 @@ class Known:
 
 
 KNOWN = (
+    Known(
+        "database",
+        "where iez remembers: file or mysql://…; default: iez.db in state_dir",
+        "database",
+    ),
     Known("mock", "directory that is treated as Lustre"),
     Known("mock_state", "state file of the mock; default: iez-mock.toml in that directory"),
     Known("policy", "what the site allows when OSTs are chosen; default: policy.toml in /etc/iez"),
-    Known("refresh_ms", "how often a process looks for a newer plan; 0: never", is_path=False),
+    Known("refresh_ms", "how often a process looks for a newer plan; 0: never", "number"),
     Known("state_dir", "where iez keeps what it remembers"),
     Known("trace_dir", "where jobs leave their traces; default: a new one in state_dir for each"),
 )
@@ -42,6 +48,11 @@ class Setting:
     name: str
     value: str
     origin: str
+
+    @property
+    def shown(self) -> str:
+        """The value without a password that is part of it."""
+        return without_password(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,27 @@ class Config:
         return int(self["refresh_ms"].value)
 
 
+def database_url(config: Config) -> str:
+    """The address of the interaction database."""
+    value = config["database"].value
+    if "://" in value:
+        return value
+    return f"sqlite:///{config.path('database') or Path(config['state_dir'].value) / 'iez.db'}"
+
+
+def without_password(text: str) -> str:
+    """An address with `***` in place of its password."""
+    scheme, mark, rest = text.partition("://")
+    if not mark or scheme == "sqlite":
+        return text
+    # The last @: one in the password itself should be %40, but must not give the rest of it away.
+    account, at, place = rest.rpartition("@")
+    user, colon, password = (account or rest).partition(":")
+    if not colon or (not at and password.partition("/")[0].isdigit()):
+        return text
+    return f"{scheme}{mark}{user}:***{at}{place if at else ''}"
+
+
 def user_file(environ: Mapping[str, str]) -> Path:
     """The user's settings file."""
     return xdg_home(environ, "XDG_CONFIG_HOME", ".config") / "iez" / "config.toml"
@@ -75,6 +107,7 @@ def load(
 ) -> Config:
     """Collects the settings. `flags` are those of the command line, None where not given."""
     found = {
+        "database": Setting("database", "", "default"),
         "mock": Setting("mock", "", "default"),
         "mock_state": Setting("mock_state", "", "default"),
         "policy": _default_policy(site_file.parent / "policy.toml"),
@@ -106,12 +139,14 @@ def _from_file(path: Path) -> dict[str, Setting]:
     for known in KNOWN:
         if known.name not in table.values:
             continue
-        if known.is_path:
+        if known.kind == "number":
+            value = str(table.integer(known.name, 0, 0, REFRESH_MS_MAX))
+        elif known.kind == "database" and "://" in table.string(known.name):
+            value = table.string(known.name)
+        else:
             # A path in a file is relative to that file: the current directory may be any.
             text = os.path.expanduser(table.string(known.name))  # noqa: PTH111
             value = str(path.parent / text) if text else ""
-        else:
-            value = str(table.integer(known.name, 0, 0, REFRESH_MS_MAX))
         found[known.name] = Setting(known.name, value, str(path))
     return found
 

@@ -10,6 +10,13 @@ IezError                exit code 70
 │   └── UnknownOstError 65   a plan that names an OST which does not exist
 ├── TraceError          65   a trace file that cannot be used
 ├── AllocationError     65   requests that the OSTs cannot take, or numbers that make no sense
+├── DatabaseError       70   the interaction database; any trouble that has no class below
+│   ├── DatabaseAddressError     78   an address that makes no sense, a password file for all
+│   ├── DatabaseUnavailableError 69   a server that is away or refuses; a file locked for too long
+│   ├── DatabaseDamagedError     65   a file whose contents are broken
+│   ├── DatabaseForeignError     65   something else's, or of another version of iez
+│   ├── DatabaseWriteError       73   no space, no permission
+│   └── ExportError              65   a file to import that makes no sense
 ├── MockStateError      78   a mock state file that makes no sense
 └── ConfigError         78   a setting that makes no sense
 
@@ -61,6 +68,34 @@ class TraceError(IezError):
 
 
 class AllocationError(IezError):
+    exit_code = 65
+
+
+class DatabaseError(IezError):
+    pass
+
+
+class DatabaseAddressError(DatabaseError):
+    exit_code = 78
+
+
+class DatabaseUnavailableError(DatabaseError):
+    exit_code = 69
+
+
+class DatabaseDamagedError(DatabaseError):
+    exit_code = 65
+
+
+class DatabaseForeignError(DatabaseError):
+    exit_code = 65
+
+
+class DatabaseWriteError(DatabaseError):
+    exit_code = 73
+
+
+class ExportError(DatabaseError):
     exit_code = 65
 
 

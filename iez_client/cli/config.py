@@ -23,7 +23,7 @@ def run_show(options: argparse.Namespace) -> int:
     settings = config.load().settings
     if options.json:
         values = [
-            {"name": each.name, "value": each.value or None, "origin": each.origin}
+            {"name": each.name, "value": each.shown or None, "origin": each.origin}
             for each in settings
         ]
         print_json({"settings": values})
@@ -31,6 +31,6 @@ def run_show(options: argparse.Namespace) -> int:
     helps = {known.name: known.help for known in config.KNOWN}
     print_table(
         ("SETTING", "VALUE", "ORIGIN", "MEANING"),
-        [(each.name, each.value or "-", each.origin, helps[each.name]) for each in settings],
+        [(each.name, each.shown or "-", each.origin, helps[each.name]) for each in settings],
     )
     return 0

@@ -115,3 +115,31 @@ def test_a_file_that_cannot_be_read_is_not_passed_over(home: Path) -> None:
     (user_file(home).parent / "loop").symlink_to("config.toml")
     with pytest.raises(InputError, match=r"config\.toml"):
         load(home)
+
+
+def test_the_database_is_a_file_of_the_state_directory_unless_told(home: Path) -> None:
+    assert config.database_url(load(home)) == f"sqlite:///{home}/.local/state/iez/iez.db"
+    assert config.database_url(load(home, IEZ_STATE_DIR="/s")) == "sqlite:////s/iez.db"
+    assert config.database_url(load(home, IEZ_DATABASE="/d/a.db")) == "sqlite:////d/a.db"
+    user_file(home).write_text('database = "mine.db"')
+    assert config.database_url(load(home)) == f"sqlite:///{user_file(home).parent}/mine.db"
+    user_file(home).write_text('database = "mysql://iez@db/iez"')
+    assert config.database_url(load(home)) == "mysql://iez@db/iez"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("mysql://iez:geheim@db:3306/iez", "mysql://iez:***@db:3306/iez"),
+        ("mysql://iez:ge@heim@db/iez", "mysql://iez:***@db/iez"),
+        ("mysql://iez:geheim", "mysql://iez:***"),
+        ("mysql://iez@db/iez?password_file=/p", "mysql://iez@db/iez?password_file=/p"),
+        ("mysql://db:3306/iez", "mysql://db:3306/iez"),
+        ("sqlite:////a:b@c/iez.db", "sqlite:////a:b@c/iez.db"),
+        ("a:b@c", "a:b@c"),
+    ],
+)
+def test_a_setting_is_shown_without_its_password(home: Path, address: str, shown: str) -> None:
+    setting = load(home, IEZ_DATABASE=address)["database"]
+    assert setting.value == address
+    assert setting.shown == shown
