@@ -1,0 +1,147 @@
+"""Plannings: predictions and the layouts that were planned for them; the last few are kept."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from iez_common.database import schema
+from iez_common.database.bulk import (
+    delete_in_batches,
+    insert_in_batches,
+    insert_one,
+    plain,
+    read_in_batches,
+)
+from iez_common.database.columns import key_of, to_bytes
+from iez_common.database.records import StoredPlanning
+from iez_common.database.rows import (
+    LAYOUT_COLUMNS,
+    PREDICTION_COLUMNS,
+    layout_of,
+    layout_row,
+    prediction_of,
+    prediction_row,
+)
+from iez_common.database.runs import DEAD_AFTER_S
+from iez_common.database.session import Session
+from iez_common.database.store import Store
+from iez_common.knowledge import Application, PlannedLayout, Planning, Prediction
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection, Row
+
+KEPT = 3  # plannings of an application
+_table = schema.plannings
+_layouts = schema.allocations
+
+
+class Plannings(Store):
+    def save_planning(
+        self,
+        application: Application,
+        planning: Planning,
+        predictions: Iterable[Prediction],
+        layouts: Iterable[PlannedLayout],
+    ) -> int:
+        """Stores a planning in batches; it is seen when all of it is there. Older ones go."""
+        session = self._session
+        planning_id = session.write(
+            lambda connection: insert_planning(connection, application, planning, is_complete=False)
+        )
+        first = (prediction_row(planning_id, n, each) for n, each in enumerate(predictions))
+        insert_in_batches(session, schema.predictions, first)
+        second = (layout_row(planning_id, n, each) for n, each in enumerate(layouts))
+        insert_in_batches(session, _layouts, second)
+        show = sa.update(_table).where(_table.c.id == planning_id).values(is_complete=1)
+        session.write(lambda connection: connection.execute(show))
+        trim_plannings(session, application.id)
+        return planning_id
+
+    def newest_planning(self, application: Application) -> StoredPlanning | None:
+        query = (
+            sa.select(_table)
+            .where(_table.c.application_id == application.id, _table.c.is_complete == 1)
+            .order_by(*NEWEST)
+            .limit(1)
+        )
+        row = self._session.read(lambda connection: connection.execute(query).first())
+        return None if row is None else stored_planning_of(row)
+
+    def predictions(self, planning_id: int) -> Iterator[Prediction]:
+        """The predictions of a planning in their order."""
+        table = schema.predictions
+        rows = read_in_batches(self._session, table, planning_id, PREDICTION_COLUMNS)
+        return map(prediction_of, rows)
+
+    def layouts(self, planning_id: int) -> Iterator[PlannedLayout]:
+        """What the allocator gave to them, in its order."""
+        return map(layout_of, read_in_batches(self._session, _layouts, planning_id, LAYOUT_COLUMNS))
+
+    def newest_layout(
+        self, path: str, owner: str | None = None, application: Application | None = None
+    ) -> tuple[StoredPlanning, PlannedLayout] | None:
+        """What the newest planning with this path gave to it."""
+        query = (
+            sa.select(_table, *plain(_layouts, LAYOUT_COLUMNS))
+            .join(_layouts)
+            .where(
+                _layouts.c.path_key == key_of(to_bytes(path)),
+                _layouts.c.path == path,
+                _table.c.is_complete == 1,
+            )
+            .order_by(*NEWEST)
+            .limit(1)
+        )
+        if application is not None:
+            query = query.where(_table.c.application_id == application.id)
+        if owner is not None:
+            query = query.join(schema.applications).where(schema.applications.c.owner == owner)
+        row = self._session.read(lambda connection: connection.execute(query).first())
+        if row is None:
+            return None
+        return stored_planning_of(row), layout_of(row[len(_table.c) :])
+
+
+NEWEST = (_table.c.made_s.desc(), _table.c.id.desc())
+
+
+def insert_planning(
+    connection: "Connection", application: Application, planning: Planning, is_complete: bool
+) -> int:
+    statement = _table.insert().values(
+        application_id=application.id,
+        is_complete=int(is_complete),
+        made_s=planning.made_s,
+        after_run_id=planning.after_run_id or None,
+        state=planning.state,
+    )
+    return insert_one(connection, statement)
+
+
+def stored_planning_of(row: "Row[Any]") -> StoredPlanning:
+    """From a row with all columns of the table."""
+    return StoredPlanning(row.id, Planning(row.made_s, row.after_run_id or 0, row.state))
+
+
+def trim_plannings(session: Session, application_id: int) -> None:
+    """Deletes all but the newest plannings of an application, and what dead processes left."""
+    mine = _table.c.application_id == application_id
+    complete = sa.select(_table.c.id).where(mine, _table.c.is_complete == 1).order_by(*NEWEST)
+    dead_s = session.clock() - DEAD_AFTER_S
+    dead = sa.select(_table.c.id).where(mine, _table.c.is_complete == 0, _table.c.made_s < dead_s)
+
+    def surplus(connection: "Connection") -> list[int]:
+        return [*connection.scalars(complete).all()[KEPT:], *connection.scalars(dead)]
+
+    for planning_id in session.read(surplus):
+        delete_planning(session, planning_id)
+
+
+def delete_planning(session: Session, planning_id: int) -> None:
+    mine = _table.c.id == planning_id
+    hide = sa.update(_table).where(mine).values(is_complete=0)
+    session.write(lambda connection: connection.execute(hide))
+    for table in (schema.predictions, _layouts):
+        delete_in_batches(session, table, planning_id)
+    session.write(lambda connection: connection.execute(sa.delete(_table).where(mine)))
