@@ -1,4 +1,4 @@
-"""Predict (AIPA): what a file had of write bytes before in, what it will have next out.
+"""Predict (AIPA): the write bytes of earlier files in, those of the next ones out.
 
     forecast(values, horizon) -> Forecast
     forecast_many(series, horizon) -> list[Forecast]
@@ -6,10 +6,11 @@
 It is pure: no file, socket, clock or random number. docs/predict.md says how it works.
 """
 
-from iez_client.predict.batch import forecast, forecast_many
+from iez_client.predict.batch import METHODS, forecast, forecast_many
 from iez_client.predict.measure import accuracy, held_out_accuracy
-from iez_client.predict.record import Forecast, Method, Score
+from iez_client.predict.record import Forecast, ForecastError, Method, Score
 
 __all__ = [
-    "Forecast", "Method", "Score", "accuracy", "forecast", "forecast_many", "held_out_accuracy",
+    "METHODS", "Forecast", "ForecastError", "Method", "Score", "accuracy", "forecast",
+    "forecast_many", "held_out_accuracy",
 ]  # fmt: skip

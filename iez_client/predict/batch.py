@@ -1,11 +1,19 @@
 """Batch: many series in, a Forecast for each out; those that follow a rule all at once."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from iez_client.predict.exact import matches
+from iez_client.predict.choose import CANDIDATES, apply, choose
+from iez_client.predict.cores import spread
+from iez_client.predict.exact import TOLERANCE, matches
+from iez_client.predict.grid import paper
+from iez_client.predict.level import last
 from iez_client.predict.record import Forecast, ForecastError, Score, Values
+
+METHODS = ("auto", "exact", *(method.name for method in CANDIDATES), "paper")
+FEW = 32  # series that are not worth starting other processes for
 
 Progress = Callable[[int, int], None]
 
@@ -19,41 +27,82 @@ def forecast_many(
     series: Sequence[Sequence[float]], horizon: int, method: str = "auto",
     progress: Progress | None = None,
 ) -> list[Forecast]:  # fmt: skip
-    """A forecast for each series, as `forecast` makes it. `progress` is told (done, of all)."""
+    """A forecast for each series, as `forecast` makes it.
+
+    `progress` is told how much of the slow work is done, and how much there is: series that follow
+    no rule, or fits of the paper's grid.
+    """
+    if method not in METHODS:
+        raise ForecastError(f"no method is called {method}", hint=f"one of {', '.join(METHODS)}")
     if horizon < 1:
-        raise ForecastError(f"a forecast of {horizon} values was asked for")
-    found: list[Forecast | None] = [None] * len(series)
+        raise ForecastError(f"{horizon} values cannot be forecast", hint="ask for one at least")
+    found: dict[int, Forecast] = {}
+    left: dict[int, Values] = {}
     by_length: dict[int, list[int]] = {}
     for number, values in enumerate(series):
         by_length.setdefault(len(values), []).append(number)
     for numbers in by_length.values():
         rows = _checked([series[number] for number in numbers])
-        for match in matches(rows, horizon):
-            scores = (Score(match.rule, 0.0, match.why),)
-            for row, values in zip(match.rows.tolist(), match.values.tolist(), strict=True):
-                line = tuple(values)
-                found[numbers[row]] = Forecast(line, match.rule, line, line, 0.0, match.why, scores)
-        for row, number in enumerate(numbers):
-            if found[number] is None:
-                found[number] = _last(rows[row], horizon)
-    return [each for each in found if each is not None]
+        if method in ("auto", "exact"):
+            _regular(rows, numbers, horizon, found)
+        left.update((at, row) for at, row in zip(numbers, rows, strict=True) if at not in found)
+    found.update(zip(left, _slowly(list(left.values()), horizon, method, progress), strict=True))
+    return [found[number] for number in range(len(series))]
 
 
 def _checked(series: Sequence[Sequence[float]]) -> Values:
     rows = np.asarray(series, dtype=np.float64)
     if rows.shape[1] == 0:
-        raise ForecastError("a series has no values", hint="give at least one")
+        raise ForecastError("a series has no values", hint="give one at least")
     wrong = ~(np.isfinite(rows) & (rows >= 0))
     if wrong.any():
         raise ForecastError(f"a series has the value {rows[wrong][0]:g}: not a number of bytes")
     return rows
 
 
-def _last(values: Values, horizon: int) -> Forecast:
-    line = (float(values[-1]),) * horizon
-    steps = np.abs(np.diff(values))
-    spread = float(np.quantile(steps, 0.9)) if len(steps) else 0.0
-    low = tuple(max(0.0, value - spread) for value in line)
-    high = tuple(value + spread for value in line)
-    why = "no rule holds"
-    return Forecast(line, "last", low, high, 1.0, why, (Score("last", 1.0, why),))
+def _regular(
+    rows: Values, numbers: Sequence[int], horizon: int, found: dict[int, Forecast]
+) -> None:
+    """Adds the series that follow a rule."""
+    for match in matches(rows, horizon):
+        scores = (Score(match.rule, 0.0, match.why),)
+        slack = TOLERANCE * match.values
+        low, high = match.values - slack, match.values + slack
+        for row, *lines in zip(
+            match.rows.tolist(), match.values.tolist(), low.tolist(), high.tolist(), strict=True
+        ):
+            middle, below, above = map(tuple, lines)
+            found[numbers[row]] = Forecast(middle, match.rule, below, above, 0.0, match.why, scores)
+
+
+def _slowly(
+    rows: Sequence[Values], horizon: int, method: str, progress: Progress | None
+) -> list[Forecast]:
+    if method == "paper":
+        return [
+            paper(row, horizon, progress=_shifted(progress, number, len(rows)))
+            for number, row in enumerate(rows)
+        ]
+    work = partial(_one, horizon, method)
+    if len(rows) > FEW:
+        return spread(work, rows, progress)
+    results = []
+    for row in rows:
+        results.append(work(row))
+        if progress:
+            progress(len(results), len(rows))
+    return results
+
+
+def _one(horizon: int, method: str, values: Values) -> Forecast:
+    if method == "auto":
+        return choose(values, horizon)
+    by_name = {each.name: each for each in CANDIDATES}
+    return apply(by_name.get(method, last), values, horizon)
+
+
+def _shifted(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Tells the fits of one series as a part of those of all."""
+    if progress is None:
+        return None
+    return lambda done, fits: progress(number * fits + done, count * fits)

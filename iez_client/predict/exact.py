@@ -87,7 +87,13 @@ def _filtered(
 def _repeats(rows: Values, slack: Values, period: int) -> Mask:
     def test(rows: Values, slack: Values) -> Mask:
         steps = rows[:, period:] - rows[:, :-period]
-        return np.asarray((np.abs(steps) <= slack[:, None]).all(axis=1))
+        good = (np.abs(steps) <= slack[:, None]).all(axis=1)
+        if (
+            rows.shape[1] < 2 * period
+        ):  # two values came again: enough if no two of one period are alike
+            ordered = np.sort(rows[:, :period], axis=1)
+            good &= (np.diff(ordered, axis=1) > slack[:, None]).all(axis=1)
+        return np.asarray(good)
 
     return _filtered(rows, slack, period, test)
 
@@ -144,7 +150,7 @@ RULES = (
     Rule("constant", lambda n: range(1, 2), _equal, _stays, "all values are equal"),
     Rule("affine", lambda n: range(1, 1 + (n > 2)), _straight, _straight_on,
          "every step is the same"),
-    Rule("periodic", lambda n: range(2, n // 2 + 1), _repeats, _repeat,
+    Rule("periodic", lambda n: range(2, max(n // 2 + 1, n - 1)), _repeats, _repeat,
          "the values repeat every {period}"),
     Rule("geometric", lambda n: range(1, 1 + (n > 3)), _grows, _grow_on,
          "every value is the same multiple of the one before"),
