@@ -1,0 +1,63 @@
+"""Dates: tells which numbers of a name are a date, a time of day or a clock's seconds."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+_NEAR_S = 86_400.0  # names may have local time, and a run may begin before midnight
+_SEPARATORS = ("-", "_", ".", ":", "T", "t", "h", "-T", "/", "", "@", "+")
+_PER_SECOND = {10: 1, 13: 10**3, 16: 10**6, 19: 10**9}  # by digits: seconds to nanoseconds
+
+
+def date_fields(
+    values: Sequence[str], literals: Sequence[str], started_s: float, ended_s: float
+) -> frozenset[int]:
+    """The places of fields that are the clock's at the time of the run. A date of another time is
+    one of the work itself, such as a simulated day, and comes again. `started_s` 0: not known."""
+    found: set[int] = set()
+    place = 0
+    while place < len(values):
+        taken, when_s = _read(values, literals, place)
+        if taken and (not started_s or started_s - _NEAR_S <= when_s <= ended_s + _NEAR_S):
+            found.update(range(place, place + taken))
+            place += taken
+        else:
+            place += 1
+    return frozenset(found)
+
+
+def _read(values: Sequence[str], literals: Sequence[str], place: int) -> tuple[int, float]:
+    """How many fields from `place` on are one point in time, and which."""
+    text = values[place]
+    if len(text) in _PER_SECOND and text[0] == "1":
+        return 1, int(text) / _PER_SECOND[len(text)]
+    # Fields that belong together: year, month, day, then the time of day.
+    widths = {14: (4, 2, 2, 2, 2, 2), 12: (4, 2, 2, 2, 2), 8: (4, 2, 2), 4: (4,)}.get(len(text))
+    if widths is None or text[:2] not in ("19", "20"):
+        return 0, 0.0
+    digits = text
+    taken = 1
+    while place + taken < len(values) and len(digits) < 14:
+        after = values[place + taken]
+        if literals[place + taken] not in _SEPARATORS or len(after) not in (2, 4, 6):
+            break
+        if len(digits) + len(after) > 14 or (len(digits) < 8 and len(after) > 4):
+            break
+        digits += after
+        taken += 1
+    for length in range(taken, 0, -1):
+        joined = "".join(values[place : place + length])
+        when_s = _seconds(joined)
+        if when_s is not None:
+            return length, when_s
+    return 0, 0.0
+
+
+def _seconds(digits: str) -> float | None:
+    """Of YYYYMMDD, with HHMM or HHMMSS behind it or not."""
+    if len(digits) not in (8, 10, 12, 14):
+        return None
+    parts = [int(digits[:4]), *(int(digits[at : at + 2]) for at in range(4, len(digits), 2))]
+    try:
+        return datetime(*parts, tzinfo=UTC).timestamp()  # type: ignore[arg-type]
+    except ValueError:
+        return None

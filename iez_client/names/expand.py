@@ -1,0 +1,190 @@
+"""Expand: the files of the last run in, the names that the next run is expected to give them out."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from iez_client.names.pattern import NUMBER, Pattern, pattern_of
+from iez_client.names.roots import Roots
+from iez_client.plan.template import escape
+from iez_common.knowledge import FORESEEN, Field, Template
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """What is known of the next run before it."""
+
+    roots: Roots
+    rank_count: int = 0  # 0: as many as in the last one
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """The field by which a plan should choose among layouts."""
+
+    field: int  # among all fields of the template
+    first: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A file that the next run is expected to create."""
+
+    path: str | None  # None: the name cannot be told, only the rule holds
+    rule_text: str  # the template, in the language of plans, with a number in every `#`
+    values: tuple[str, ...]  # of the fields; those that cannot be told as they were
+    rank: int  # -1: none
+    source_index: int  # the file of the last run that it comes from or resembles
+    chooser: Chooser | None
+
+
+def expand(
+    template: Template,
+    files: Sequence[tuple[tuple[str, ...], int]],
+    ranks_then: int,
+    coming: Coming,
+    shifts: Sequence[int] = (),
+) -> list[Expected]:
+    """`files` are the values and ranks of the last run's. `shifts` tells for each field how far
+    its steps move on (step_shifts). Empty if the next command has no such root."""
+    pattern = pattern_of(template.text)
+    root = coming.roots.join(pattern.symbol, "")
+    if root is None:
+        return []
+    rule = _rule(pattern, root)
+    chosen = chooser(template)
+    is_foreseen = all(field.kind in FORESEEN for field in template.fields)
+    next_values = _NextValues(template.fields, files, ranks_then, coming.rank_count, shifts)
+    found = []
+    for source, rank in _ranks(template, files, ranks_then, coming.rank_count):
+        values = next_values.of(files[source][0], files[source][1], rank)
+        path = root + pattern.fill(values) if is_foreseen else None
+        found.append(Expected(path, rule, values, rank, source, chosen))
+    return found
+
+
+def rule_text(template: Template, roots: Roots) -> str | None:
+    """The template as plans know it; None: the command has no such root."""
+    pattern = pattern_of(template.text)
+    root = roots.join(pattern.symbol, "")
+    return None if root is None else _rule(pattern, root)
+
+
+def chooser(template: Template) -> Chooser | None:
+    """The rank, else the step, else the last number that varies; None: no number does."""
+    marks = pattern_of(template.text).marks
+    numbers = [place for place, mark in enumerate(marks) if mark == NUMBER]
+    for kinds in (("rank",), ("step",), ("pid", "timestamp", "random")):
+        for place in reversed(numbers):
+            field = template.fields[place]
+            if field.kind in kinds:
+                return Chooser(place, field.first, max(1, field.stride))
+    return None
+
+
+def step_shifts(template: Template, runs: Sequence[Sequence[tuple[str, ...]]]) -> tuple[int, ...]:
+    """How far the steps of each field move from run to run, where they did so alike between all
+    `runs` (oldest first): 0 where every run begins anew."""
+    return tuple(
+        _shift([{int(values[place]) for values in run} for run in runs])
+        if field.kind == "step" and field.stride
+        else 0
+        for place, field in enumerate(template.fields)
+    )
+
+
+def _shift(runs: Sequence[set[int]]) -> int:
+    moves = {
+        min(after) - min(before)
+        for before, after in zip(runs, runs[1:], strict=False)
+        if before and after
+    }
+    shift = moves.pop() if len(moves) == 1 else 0
+    # What begins before the last run has ended was written anew.
+    is_onwards = all(
+        min(after) > max(before) for before, after in zip(runs, runs[1:], strict=False)
+    )
+    return shift if shift > 0 and is_onwards else 0
+
+
+def _rule(pattern: Pattern, root: str) -> str:
+    return escape(root) + pattern.text[len(pattern.symbol) :]
+
+
+def _ranks(
+    template: Template, files: Sequence[tuple[tuple[str, ...], int]], then: int, coming: int
+) -> Iterator[tuple[int, int]]:
+    """Which file of the last run each file comes from, and the rank that will create it."""
+    own_rank = any(field.kind == "rank" for field in template.fields)
+    own_name = any(field.kind not in FORESEEN for field in template.fields)
+    if then < 1 or coming < 1 or then == coming:
+        yield from ((source, rank) for source, (_, rank) in enumerate(files))
+        return
+    if not (own_rank or own_name):
+        # The names do not depend on the rank, so they stay; only who creates them may be another.
+        for source, (_, rank) in enumerate(files):
+            yield source, rank if rank < coming else rank * coming // then
+        return
+    of_rank: dict[int, list[int]] = defaultdict(list)
+    for source, (_, rank) in enumerate(files):
+        of_rank[rank].append(source)
+        if rank < coming:
+            yield source, rank
+    before = sorted(rank for rank in of_rank if rank >= 0)
+    after = _ranks_after(before, then, coming)
+    for place, rank in enumerate(after):
+        if rank not in of_rank:
+            resembled = before[place * len(before) // len(after)]
+            yield from ((source, rank) for source in of_rank[resembled])
+
+
+def _ranks_after(before: Sequence[int], then: int, coming: int) -> Sequence[int]:
+    """The ranks that create files next time: every k-th if it was so, else those that did."""
+    if len(before) > 1:
+        every = before[1] - before[0]
+        first = before[0]
+        if first < every and list(before) == list(range(first, then, every)):
+            return range(first, coming, every)
+    return [rank for rank in before if rank < coming]
+
+
+class _NextValues:
+    """Puts the next run's values into the fields of a file."""
+
+    def __init__(
+        self,
+        fields: Sequence[Field],
+        files: Sequence[tuple[tuple[str, ...], int]],
+        then: int,
+        coming: int,
+        shifts: Sequence[int],
+    ) -> None:
+        self._ranks = [(n, field) for n, field in enumerate(fields) if field.kind == "rank"]
+        self._steps = [
+            (n, field, shifts[n])
+            for n, field in enumerate(fields)
+            if field.kind == "step" and n < len(shifts) and shifts[n]
+        ]
+        self._fixed: dict[int, str] = {}
+        if then < 1 or coming < 1 or then == coming:
+            return
+        creators = sorted({rank for _, rank in files if rank >= 0})
+        counts = {then: coming, len(creators): len(_ranks_after(creators, then, coming))}
+        for n, field in enumerate(fields):
+            if field.kind == "parts" and files:
+                count = int(files[0][0][n])
+                self._fixed[n] = f"{counts.get(count, count):0{field.width}d}"
+
+    def of(self, values: tuple[str, ...], rank_then: int, rank: int) -> tuple[str, ...]:
+        if not (self._fixed or self._steps) and rank == rank_then:
+            return values
+        found = list(values)
+        for n, text in self._fixed.items():
+            found[n] = text
+        for n, field, shift in self._steps:
+            found[n] = f"{int(values[n]) + shift:0{field.width}d}"
+        if rank != rank_then:
+            for n, field in self._ranks:
+                found[n] = f"{field.first + field.stride * rank:0{field.width}d}"
+        return tuple(found)
