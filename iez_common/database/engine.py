@@ -69,6 +69,7 @@ def _server_engine(address: Server, patience_s: float) -> "Engine":
         # Rows that another one has just written must be seen after a collision with them.
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
+        paramstyle="format",  # bulk.py hands over tuples
         connect_args={
             "use_pure": True,
             "charset": "utf8mb4",

@@ -1,6 +1,7 @@
 """Session: short transactions on one database, tried again when another process is in the way."""
 
 import contextlib
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,10 +33,6 @@ class Session:
         self._patience_s = patience_s
         self._engine = make_engine(address, patience_s)
 
-    @property
-    def is_sqlite(self) -> bool:
-        return isinstance(self.address, SqliteFile)
-
     def close(self) -> None:
         self._engine.dispose()
 
@@ -50,11 +47,11 @@ class Session:
 
     def vacuum(self) -> None:
         """Gives the space of deleted rows back. What hinders it costs space, nothing else."""
-        if not self.is_sqlite:
-            return
-        with contextlib.suppress(sa.exc.OperationalError), self._engine.connect() as connection:
-            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
-            connection.exec_driver_sql("VACUUM")
+        if isinstance(self.address, SqliteFile):
+            # Not by a connection of SQLAlchemy, which would begin a transaction first.
+            connection = self._engine.raw_connection()
+            with contextlib.closing(connection), contextlib.suppress(sqlite3.OperationalError):
+                connection.cursor().execute("VACUUM")
 
     def _run(self, work: Callable[["Connection"], Result], writing: bool) -> Result:
         deadline_s = time.monotonic() + self._patience_s

@@ -47,7 +47,8 @@ def set_aside_if_damaged(path: Path, now_s: float) -> Path | None:
 def _is_damaged(path: Path) -> bool:
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=_PROBE_TIMEOUT_S)) as connection:
-            return connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
+            found: tuple[str] = connection.execute("PRAGMA quick_check(1)").fetchone()
+            return found[0] != "ok"
     except sqlite3.DatabaseError as error:
         return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
