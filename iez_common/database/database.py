@@ -4,15 +4,15 @@ from pathlib import Path
 from types import TracebackType
 
 from iez_common.database.applications import Applications
+from iez_common.database.exporting import Exporting
 from iez_common.database.history import History
+from iez_common.database.importing import Importing
 from iez_common.database.keeping import Keeping
-from iez_common.database.plannings import Plannings
 from iez_common.database.regroup import Regrouping
-from iez_common.database.runs import Runs
 from iez_common.database.templates import Templates
 
 
-class Database(Applications, Templates, Regrouping, Runs, History, Plannings, Keeping):
+class Database(Applications, Templates, Regrouping, History, Exporting, Importing, Keeping):
     """An open interaction database. Every method is one or more short transactions, and no
     iterator holds a lock between its items: ten jobs can end at once."""
 
