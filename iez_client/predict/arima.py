@@ -9,6 +9,9 @@ from iez_client.predict.arma import Order, quick_fit
 from iez_client.predict.record import Values
 
 
+WORSE = 1.1  # times the error of the quick fit: then the search has ended in a wrong place
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """One fit, with what it says of the next values."""
@@ -22,7 +25,7 @@ class Fitted:
 
 
 def fit(values: Values, order: Order, horizon: int, trend: str | None = None) -> Fitted | None:
-    """None: the fit failed. The series is scaled first: on bytes the search ends in wrong places."""
+    """None: it failed. The series is scaled first: on bytes the search ends in wrong places."""
     from statsmodels.tsa.arima.model import ARIMA
 
     scale = float(values.std()) or 1.0
@@ -43,9 +46,11 @@ def fit(values: Values, order: Order, horizon: int, trend: str | None = None) ->
 
 
 def exact_arima(values: Values, horizon: int) -> Values | None:
-    """The order that the quick fit finds best, fitted exactly."""
+    """The order that the quick fit finds best, fitted exactly; None: the quick fit is better."""
     quick = quick_fit(values)
     if quick is None:
         return None
     exact = fit(values, quick.order, horizon, trend="t" if quick.order[1] else "c")
-    return exact.values if exact is not None else None
+    if exact is None or exact.rmse > WORSE * quick.rmse:
+        return None
+    return exact.values

@@ -26,6 +26,7 @@ class QuickFit:
     constant: float
     of_values: Values
     of_shocks: Values
+    rmse: float  # one step ahead, in standard deviations of the series
     information: float  # Akaike's, corrected for few values: the less, the better
 
 
@@ -70,7 +71,7 @@ def _best(values: Values, differenced: int, scale: float) -> QuickFit:
     chosen = weights[at]
     return QuickFit(
         (p, differenced, q), scale, float(chosen[0]), chosen[1 : 1 + p],
-        chosen[1 + LAGS : 1 + LAGS + q], float(information[at]),
+        chosen[1 + LAGS : 1 + LAGS + q], float(np.sqrt(spread[at])), float(information[at]),
     )  # fmt: skip
 
 

@@ -5,14 +5,14 @@ from functools import partial
 
 import numpy as np
 
-from iez_client.predict.choose import CANDIDATES, apply, choose
+from iez_client.predict.choose import BY_NAME, apply, choose
 from iez_client.predict.cores import spread
 from iez_client.predict.exact import TOLERANCE, matches
 from iez_client.predict.grid import paper
 from iez_client.predict.level import last
 from iez_client.predict.record import Forecast, ForecastError, Score, Values
 
-METHODS = ("auto", "exact", *(method.name for method in CANDIDATES), "paper")
+METHODS = ("auto", "exact", *BY_NAME, "paper")
 FEW = 32  # series that are not worth starting other processes for
 
 Progress = Callable[[int, int], None]
@@ -97,8 +97,7 @@ def _slowly(
 def _one(horizon: int, method: str, values: Values) -> Forecast:
     if method == "auto":
         return choose(values, horizon)
-    by_name = {each.name: each for each in CANDIDATES}
-    return apply(by_name.get(method, last), values, horizon)
+    return apply(BY_NAME.get(method, last), values, horizon)
 
 
 def _shifted(progress: Progress | None, number: int, count: int) -> Progress | None:

@@ -1,5 +1,10 @@
 """Choose: the method that would have done best so far, unless the last value would have done about
-as well."""
+as well.
+
+First the methods are compared to each other, at all earlier times. The best of them is then compared
+to the last value where the two disagreed about as much as they do now: that a spike is not followed
+by its like is seen after spikes only.
+"""
 
 from dataclasses import dataclass
 
@@ -12,7 +17,6 @@ from iez_client.predict.markov import markov
 from iez_client.predict.record import Forecast, Method, Score, Values
 from iez_client.predict.rolling import Record, half_widths, origins, plausible, record
 from iez_client.predict.season import (
-    seasonal_damped,
     seasonal_growth,
     seasonal_last,
     seasonal_level,
@@ -22,117 +26,135 @@ from iez_client.predict.season import (
     two_seasons,
 )
 from iez_client.predict.tail import tail
-from iez_client.predict.trend import curve, damped, drift, growth, line, recent_line
+from iez_client.predict.trend import curve, damped, drift, growth, line
 
 CANDIDATES: tuple[Method, ...] = (
-    last, level, shift, tail, drift, line, recent_line, growth, curve, damped,
-    seasonal_last, seasonal_level, seasonal_line, seasonal_shift, seasonal_trend,
-    seasonal_growth, seasonal_damped, two_seasons, markov, quick_arima,
+    level, shift, tail, drift, line, growth, curve, damped, seasonal_last, seasonal_level,
+    seasonal_line, seasonal_shift, seasonal_trend, seasonal_growth, two_seasons, quick_arima,
 )  # fmt: skip
-DOUBT = 0.4  # standard errors by which a gain is taken to be smaller than it seems
-PRICE, RELATIVE_PRICE = 0.01, 0.05  # of freedom: percentage error, and part of the last value's
-CLEAR = 0.1  # part of the last value's error that must be gained to be followed all the way
+BY_NAME = {method.name: method for method in (last, *CANDIDATES, markov)}
+
+PRICE, RELATIVE_PRICE = 0.01, 0.05  # of freedom: in error, and in parts of the last value's error
+DOUBT = 0.4  # standard errors by which a gain is taken to be less than it seems
+ALIKE = 0.5  # of the present disagreement with the last value: as telling as all of it
+CLEAR = 0.15  # part of the last value's error that must be gained to be followed all the way
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """How a method compares to the last value."""
+    """A method beside the last value."""
 
     method: Method
     record: Record
-    error: float
-    gain: float  # of percentage error, in doubt and after the price of its freedom
-
-
-def contest(method: Method, own: Record, base: Record, count: int) -> Contest | None:
-    """None: it has never been put to the test."""
-    differences = own.errors - base.errors
-    tested = np.isfinite(differences).any(axis=1)
-    runs = int(tested.sum())
-    if not runs:
-        return None
-    means = np.nanmean(differences[tested], axis=1)
-    difference = float(means.mean()) * runs / (runs + 1)
-    # Origins share most of what they forecast: only so many are independent.
-    independent = min(runs, 1 + (count - int(origins(count)[0])) / own.errors.shape[1])
-    doubt = DOUBT * float(means.std()) / np.sqrt(independent)
-    base_error = mean_error(base)
-    price = (PRICE + RELATIVE_PRICE * base_error) * method.freedom / np.sqrt(count)
-    return Contest(method, own, mean_error(own), -difference - doubt - price)
-
-
-def mean_error(of: Record) -> float:
-    tested = np.isfinite(of.errors).any(axis=1)
-    return float(np.nanmean(of.errors[tested], axis=1).mean()) if tested.any() else 1.0
+    ahead: Values
+    handicap: float  # the price of its freedom
+    gain: float  # less of error than the last value, at all origins, handicap taken off
 
 
 def choose(values: Values, horizon: int) -> Forecast:
     """The forecast of the method that is chosen."""
     base = record(last, values, horizon)
     contests = [
-        found
-        for method in CANDIDATES[1:]
-        if method(values, horizon) is not None
-        and (found := contest(method, record(method, values, horizon), base, len(values)))
+        _contest(method, plausible(values, ahead), base, values)
+        for method in CANDIDATES
+        if base.tested.any() and (ahead := method(values, horizon)) is not None
     ]
-    stay = Contest(last, base, mean_error(base), 0.0)
-    ranked = sorted([stay, *contests], key=lambda each: -each.gain)
-    scores = tuple(Score(each.method.name, each.error, _reason(each, stay)) for each in ranked)
-    best = ranked[0]
-    weight = min(1.0, best.gain / (CLEAR * stay.error)) if best is not stay else 0.0
-    return continued(best, values, horizon, weight, _why(ranked, stay, weight), scores)
+    contests = sorted(
+        (each for each in contests if each.record.tested.any()), key=lambda each: -each.gain
+    )
+    stay = Score(last.name, base.error, "what the others must beat")
+    scores = [Score(each.method.name, each.record.error, _reason(each, base)) for each in contests]
+    scores.insert(sum(each.gain > 0 for each in contests), stay)
+    if not contests:
+        why = "too few values to tell: the last one stays"
+        return _forecast(last, base, values, np.full(horizon, values[-1]), why, scores)
+    best = contests[0]
+    gain = _gain_when_as_far_apart(best, base, values)
+    weight = min(1.0, gain / (CLEAR * base.error)) if gain > 0 else 0.0
+    why = _why(best, base, weight)
+    if weight == 0.0:
+        return _forecast(last, base, values, np.full(horizon, values[-1]), why, scores)
+    ahead = _blended(values[-1], _refined(best.method, values, best.ahead), weight)
+    return _forecast(best.method, best.record, values, ahead, why, scores)
 
 
 def apply(method: Method, values: Values, horizon: int) -> Forecast:
     """The forecast of a method that was asked for; of the last value where it cannot be used."""
-    if method(values, horizon) is None:
-        why = f"{method.name} cannot be used: the series is too short or not of its kind"
-        method = last
-    else:
-        why = f"{method.name} was asked for"
-    own = record(method, values, horizon)
-    score = Score(method.name, mean_error(own), why)
-    return continued(Contest(method, own, score.error, 0.0), values, horizon, 1.0, why, (score,))
-
-
-def continued(
-    by: Contest, values: Values, horizon: int, weight: float, why: str, scores: tuple[Score, ...]
-) -> Forecast:
-    """Ahead by a method, `weight` of the way from the last value."""
-    ahead = exact_arima(values, horizon) if by.method is quick_arima else None
+    why = f"{method.name} was asked for"
+    ahead = method(values, horizon)
     if ahead is None:
-        ahead = by.method(values, horizon)
-    middle = np.full(horizon, values[-1])
-    if ahead is not None and weight > 0:
-        middle += weight * (plausible(values, ahead) - middle)
-    widths = half_widths(by.record.misses, horizon)
-    if not len(origins(len(values))):
-        widths += np.ptp(values)
+        why = f"{method.name} cannot be used: the series is too short or not of its kind"
+        method, ahead = last, np.full(horizon, values[-1])
+    own = record(method, values, horizon)
+    ahead = _refined(method, values, plausible(values, ahead))
+    return _forecast(method, own, values, ahead, why, [Score(method.name, own.error, why)])
+
+
+def _contest(method: Method, ahead: Values, base: Record, values: Values) -> Contest:
+    own = record(method, values, len(ahead))
+    price = PRICE + RELATIVE_PRICE * base.error
+    handicap = price * method.freedom / np.sqrt(len(values))
+    gains = _gains(own, base)
+    gain = float(gains.mean()) * len(gains) / (len(gains) + 1) if len(gains) else 0.0
+    return Contest(method, own, ahead, handicap, gain - handicap)
+
+
+def _gains(own: Record, base: Record) -> Values:
+    """How much less the mean error was, for each origin at which the method was tested."""
+    return np.asarray(np.nanmean((base.errors - own.errors)[own.tested], axis=1))
+
+
+def _gain_when_as_far_apart(best: Contest, base: Record, values: Values) -> float:
+    """What can be expected now, in doubt less."""
+    now = float(np.abs(best.ahead - values[-1]).mean())
+    moves = best.record.moves[best.record.tested]
+    weights = np.minimum(1.0, moves / (ALIKE * now)) if now > 0 else np.ones(len(moves))
+    runs = float(weights.sum())
+    if runs == 0:
+        return 0.0
+    gains = _gains(best.record, base)
+    mean = float(weights @ gains) / runs
+    deviation = np.sqrt(float(weights @ (gains - mean) ** 2) / runs)
+    # Origins share most of what they forecast: only so many are independent.
+    apart = 1 + (len(values) - int(origins(len(values))[0])) / len(best.ahead)
+    doubt = DOUBT * deviation / np.sqrt(max(min(runs, apart), 0.5))
+    return float(mean * runs / (runs + 1) - doubt - best.handicap)
+
+
+def _refined(method: Method, values: Values, ahead: Values) -> Values:
+    """Quick fits serve to choose; what is chosen is fitted exactly."""
+    exact = exact_arima(values, len(ahead)) if method is quick_arima else None
+    return ahead if exact is None else plausible(values, exact)
+
+
+def _blended(now: float, ahead: Values, weight: float) -> Values:
+    """`weight` of the way from the last value. Between nothing and something lies what never comes:
+    there it is one or the other."""
+    there = np.full(len(ahead), now) if weight < 0.5 else ahead
+    return np.where((ahead == 0) | (now == 0), there, now + weight * (ahead - now))
+
+
+def _forecast(
+    method: Method, own: Record, values: Values, ahead: Values, why: str, scores: list[Score]
+) -> Forecast:
+    widths = half_widths(own.misses) if own.tested.any() else np.full(len(ahead), np.ptp(values))
     return Forecast(
-        tuple(middle.tolist()), by.method.name, tuple(np.maximum(middle - widths, 0.0).tolist()),
-        tuple((middle + widths).tolist()), by.error, why, scores,
+        tuple(ahead.tolist()), method.name, tuple(np.maximum(ahead - widths, 0.0).tolist()),
+        tuple((ahead + widths).tolist()), own.error, why, tuple(scores),
     )  # fmt: skip
 
 
-def _reason(each: Contest, stay: Contest) -> str:
-    if each is stay:
-        return "what the others must beat"
+def _reason(each: Contest, base: Record) -> str:
     if each.gain > 0:
-        return f"better than the last value by at least {each.gain:.2%}"
-    if each.error < stay.error:
+        return f"better than the last value by {each.gain:.2%}, after {each.handicap:.2%} handicap"
+    if each.record.error < base.error:
         return "not clearly better than the last value"
     return "no better than the last value"
 
 
-def _why(ranked: list[Contest], stay: Contest, weight: float) -> str:
-    best = ranked[0]
-    if len(ranked) == 1:
-        return "too few values to tell: the last one stays"
-    if best is stay:
-        next_one = ranked[1]
-        return (
-            f"the last value was {stay.error:.1%} off at earlier times; nothing was clearly better"
-            f" ({next_one.method.name}: {next_one.error:.1%})"
-        )
-    why = f"{best.error:.1%} off at earlier times, the last value {stay.error:.1%}"
-    return why if weight == 1 else f"{why}: a small gain, so {weight:.0%} of the way"
+def _why(best: Contest, base: Record, weight: float) -> str:
+    other = f"{best.method.name} was {best.record.error:.1%} off at earlier times"
+    if weight == 0.0:
+        return f"nothing is clearly better than the last value, {base.error:.1%} off; {other}"
+    why = f"{other}, the last value {base.error:.1%}"
+    return why if weight == 1.0 else f"{why}: a small gain, so {weight:.0%} of the way from it"

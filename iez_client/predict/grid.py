@@ -1,4 +1,4 @@
-"""Grid: the paper's own method: all ARIMA orders up to 5, and of them the one with the least RMSE."""
+"""Grid: the paper's own method: of all ARIMA orders up to 5 the one with the least RMSE."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

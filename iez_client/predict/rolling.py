@@ -10,37 +10,48 @@ from iez_client.predict.record import Method, Values
 
 MOST_ORIGINS = 24
 STRETCH = 1.5  # of the range seen so far: how far above it a forecast may go
+NOTHING = 1e-9  # of the largest value: as good as zero
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line for each origin, a column for each step; NaN where there is nothing to compare."""
+    """What a method would have foreseen. A line for each origin, a column for each step; NaN where
+    there is nothing to compare."""
 
-    errors: Values  # in percent of the truth, at most 1
-    misses: Values  # absolute, in bytes
+    errors: Values  # in parts of the truth, at most 1
+    misses: Values  # in bytes
+    moves: Values  # mean distance from the last value, for each origin
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Origins at which the method could be used."""
+        return np.isfinite(self.moves)
+
+    @property
+    def error(self) -> float:
+        means = np.nanmean(self.errors[self.tested], axis=1)
+        return float(means.mean()) if len(means) else 1.0
 
 
 def origins(count: int) -> NDArray[np.intp]:
     """Numbers of values that are taken as known, the others being forecast."""
     first = max(2, count // 3)
-    return np.unique(
-        np.linspace(first, count - 1, min(MOST_ORIGINS, max(count - first, 0)), dtype=np.intp)
-    )
+    number = min(MOST_ORIGINS, max(count - first, 0))
+    return np.unique(np.linspace(first, count - 1, number).astype(np.intp))
 
 
 def plausible(values: Values, ahead: Values) -> Values:
     """Within what the series supports: neither negative nor far above all that was seen."""
     top = float(values.max())
-    return np.clip(
-        np.nan_to_num(ahead, nan=values[-1], posinf=top),
-        0.0,
-        top + STRETCH * (top - float(values.min())),
-    )
+    most = top + STRETCH * (top - float(values.min()))
+    kept = np.clip(np.nan_to_num(ahead, nan=float(values[-1]), posinf=most), 0.0, most)
+    return np.where(kept > NOTHING * top, kept, 0.0)
 
 
 def record(method: Method, values: Values, horizon: int) -> Record:
     starts = origins(len(values))
-    off, misses = (np.full((len(starts), horizon), np.nan) for _ in range(2))
+    shape = (len(starts), horizon)
+    off, misses, moves = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape[0], np.nan)
     for line, start in enumerate(starts):
         steps = min(horizon, len(values) - start)
         ahead = method(values[:start], steps)
@@ -50,17 +61,18 @@ def record(method: Method, values: Values, horizon: int) -> Record:
         actual = values[start : start + steps]
         off[line, :steps] = errors(actual, ahead)
         misses[line, :steps] = np.abs(actual - ahead)
-    return Record(off, misses)
+        moves[line] = np.abs(ahead - values[start - 1]).mean()
+    return Record(off, misses, moves)
 
 
-def half_widths(misses: Values, horizon: int) -> Values:
+def half_widths(misses: Values) -> Values:
     """For each step, what nine misses of ten stayed below: it grows with the steps."""
-    widths, widest = np.zeros(horizon), 0.0
-    for step in range(horizon):
+    widths, widest = np.zeros(misses.shape[1]), 0.0
+    for step in range(len(widths)):
         near = misses[:, step // 2 : step + 1]
         near = near[np.isfinite(near)]
         if len(near):
-            # Of few misses, the largest is not the ninth of ten but likely less.
+            # Of few misses the largest is not the ninth of ten, but likely less.
             widest = max(widest, float(np.quantile(near, 0.9)) * (1 + 1 / np.sqrt(len(near))))
         widths[step] = widest
     return widths

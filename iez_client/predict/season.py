@@ -6,7 +6,7 @@ import numpy as np
 
 from iez_client.predict.level import best_level, shift
 from iez_client.predict.record import Continue, Named, Values, named
-from iez_client.predict.trend import damped, growth, line, robust_line
+from iez_client.predict.trend import growth, line, robust_line
 
 ROUNDS = 4  # in which two seasons are told apart
 
@@ -121,4 +121,3 @@ def _adjusted(name: str, freedom: float, rest: Continue) -> Named:
 seasonal_shift = _adjusted("seasonal-shift", 3.0, shift)
 seasonal_trend = _adjusted("seasonal-trend", 3.5, line)
 seasonal_growth = _adjusted("seasonal-growth", 3.5, growth)
-seasonal_damped = _adjusted("seasonal-damped", 4.0, damped)

@@ -23,13 +23,7 @@ def line(values: Values, horizon: int) -> Values | None:
     if len(values) < 4:
         return None
     end, slope = robust_line(values)
-    return end + slope * np.arange(1, horizon + 1)
-
-
-@named("recent-line", freedom=3.0)
-def recent_line(values: Values, horizon: int) -> Values | None:
-    """A straight line through the later half."""
-    return line(values[len(values) // 2 :], horizon) if len(values) >= 12 else None
+    return np.asarray(end + slope * np.arange(1, horizon + 1))
 
 
 @named("growth", freedom=2.5)
