@@ -56,8 +56,10 @@ def _seconds(digits: str) -> float | None:
     """Of YYYYMMDD, with HHMM or HHMMSS behind it or not."""
     if len(digits) not in (8, 10, 12, 14):
         return None
-    parts = [int(digits[:4]), *(int(digits[at : at + 2]) for at in range(4, len(digits), 2))]
+    digits = digits.ljust(14, "0")
+    hour, minute, second = (int(digits[at : at + 2]) for at in (8, 10, 12))
+    year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:8])
     try:
-        return datetime(*parts, tzinfo=UTC).timestamp()  # type: ignore[arg-type]
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
     except ValueError:
         return None

@@ -1,8 +1,9 @@
-"""Expand: the files of the last run in, the names that the next run is expected to give them out."""
+"""Expand: the files of the last run in, the names that the next run will give them out."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from iez_client.names.pattern import NUMBER, Pattern, pattern_of
 from iez_client.names.roots import Roots
@@ -95,17 +96,12 @@ def step_shifts(template: Template, runs: Sequence[Sequence[tuple[str, ...]]]) -
 
 
 def _shift(runs: Sequence[set[int]]) -> int:
+    """0 also where a run begins before the end of the one before it: it writes the steps anew."""
     moves = {
-        min(after) - min(before)
-        for before, after in zip(runs, runs[1:], strict=False)
-        if before and after
+        min(after) - min(before) if min(after) > max(before) else 0
+        for before, after in pairwise(run for run in runs if run)
     }
-    shift = moves.pop() if len(moves) == 1 else 0
-    # What begins before the last run has ended was written anew.
-    is_onwards = all(
-        min(after) > max(before) for before, after in zip(runs, runs[1:], strict=False)
-    )
-    return shift if shift > 0 and is_onwards else 0
+    return moves.pop() if len(moves) == 1 else 0
 
 
 def _rule(pattern: Pattern, root: str) -> str:

@@ -73,8 +73,7 @@ def _study_column(column: Sequence[str], files: Sequence[Seen], facts: RunFacts)
     if max(map(len, texts)) > _DIGITS_MAX:
         return _RANDOM
     width = _width(texts)
-    by_pid = set(zip(column, (file.pid for file in files), strict=True))
-    if all(pid and int(text) == pid for text, pid in by_pid):
+    if all(file.pid and int(text) == file.pid for text, file in zip(column, files, strict=True)):
         return Field("pid", width)
     if len(texts) == 1:
         return Field("constant", width, int(column[0]))
@@ -84,15 +83,14 @@ def _study_column(column: Sequence[str], files: Sequence[Seen], facts: RunFacts)
 
 def _rank_field(pairs: set[tuple[str, int]], width: int) -> Field | None:
     """First + stride · rank, for every file that has a rank."""
-    ranked = sorted((rank, int(text)) for text, rank in pairs if rank >= 0)
-    if (
-        len(ranked) < 2
-        or len(ranked) < len(pairs)
-        or not _is_padded((text for text, _ in pairs), width)
-    ):
+    of_rank = {rank: text for text, rank in pairs if rank >= 0}
+    if len(of_rank) < 2 or len(of_rank) + sum(rank < 0 for _, rank in pairs) < len(pairs):
+        return None  # several values for one rank
+    if not _is_padded((text for text, _ in pairs), width):
         return None
+    ranked = sorted((rank, int(text)) for rank, text in of_rank.items())
     (low_rank, low), (high_rank, high) = ranked[0], ranked[-1]
-    if high_rank == low_rank or (high - low) % (high_rank - low_rank):
+    if (high - low) % (high_rank - low_rank):
         return None
     stride = (high - low) // (high_rank - low_rank)
     first = low - stride * low_rank
@@ -106,9 +104,9 @@ def _step_field(column: Sequence[str], texts: set[str], width: int, files: Seque
     first = numbers[0]
     strides = {after - before for before, after in pairwise(numbers)}
     is_regular = len(strides) == 1 and _is_padded(texts, width)
-    if len(str(numbers[-1])) >= _RANDOM_DIGITS and not (is_regular and len(numbers) > 2):
-        if not _rises(column, files):
-            return _RANDOM
+    is_sure = is_regular and len(numbers) > 2  # any two numbers have but one stride
+    if len(str(numbers[-1])) >= _RANDOM_DIGITS and not is_sure and not _rises(column, files):
+        return _RANDOM
     return Field("step", width, first, strides.pop()) if is_regular else Field("step", 0, first, 0)
 
 

@@ -27,7 +27,7 @@ class KnownPatterns:
                 self._exact.setdefault((pattern.symbol, *pattern.literals), number)
             if DIRECTORY in pattern.marks:
                 self._any_marks[pattern.symbol].append(number)
-            elif set(pattern.marks) > {NUMBER} or re.search("[0-9]", "".join(pattern.literals)):
+            elif set(pattern.marks) - {NUMBER} or re.search("[0-9]", "".join(pattern.literals)):
                 marks = _RUN_OR_FIELD.sub("\0", "\0".join(pattern.literals))
                 self._by_marks[pattern.symbol, marks].append(number)
 

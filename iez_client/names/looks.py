@@ -23,9 +23,9 @@ TEMPORARY = re.compile(r"tmp|temp")
 
 def is_random(run: str) -> bool:
     """Whether a run of letters and digits, alone, seems to be made by mkstemp, a hash or the like.
-    Rather no: words, CamelCase and counters such as p3r12 are not."""
+    Rather no: words, CamelCase and counters such as p03r12 are not."""
     length = len(run)
-    if length < 6 or run.isalpha() and (run.islower() or run.isupper() or run.istitle()):
+    if length < 6 or (run.isalpha() and (run.islower() or run.isupper() or run.istitle())):
         return False
     pieces = _PIECE.findall(run)
     if len(pieces) < 3 or _is_counted(pieces):
@@ -46,7 +46,7 @@ def may_be_random(run: str) -> bool:
 
 
 def _is_counted(pieces: list[str]) -> bool:
-    """Single letters, each with a number of the same length: p3r12 is not, p03r12 is."""
+    """Letters that each have a number behind them, all of the same length, such as p03r12."""
     letters, numbers = pieces[::2], pieces[1::2]
     return (
         all(len(each) == 1 and each.isalpha() for each in letters)

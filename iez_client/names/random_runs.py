@@ -4,11 +4,11 @@ One name alone is judged by its looks. Among names that agree in all but one run
 digits, less is enough: words that differ are few, random runs have one length and mixed marks.
 """
 
-import os.path
 import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from iez_client.names.looks import RANDOM_NAME, TEMPORARY, is_random, may_be_random
 from iez_client.names.pattern import ALNUM, NUMBER, Pattern, pattern_of
@@ -139,8 +139,12 @@ def _starred(shapes: Sequence[_Shape]) -> Pattern:
 def _prefix(runs: Sequence[str]) -> str:
     """What all of the random runs begin with, other than by chance."""
     if len(set(runs)) >= _PREFIX_NAMES:
-        letters = re.match("[A-Za-z]*", os.path.commonprefix(list(runs)))
-        prefix = letters[0] if letters else ""
+        # What the first and the last in order begin with, all do.
+        low, high = min(runs), max(runs)
+        letters = takewhile(
+            lambda pair: pair[0] == pair[1] and pair[0].isalpha(), zip(low, high, strict=False)
+        )
+        prefix = "".join(letter for letter, _ in letters)
         if len(prefix) >= _PREFIX_LETTERS and all(len(run) > len(prefix) for run in runs):
             return prefix
     temporary = TEMPORARY.match(runs[0])

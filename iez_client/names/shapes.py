@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from iez_client.names.looks import EXTENSION_STEM, EXTENSIONS
@@ -25,22 +25,76 @@ class Group:
 
 def group_names(paths: Iterable[str], roots: Roots) -> list[Group]:
     """Every run of digits is a field, but for those in the ends of names such as `.h5`."""
-    split = roots.split
-    found: dict[tuple[str, ...], tuple[list[int], list[tuple[str, ...]]]] = {}
+    heads = _Heads(roots)
+    known = heads.of_directory
     for place, path in enumerate(paths):
-        symbol, rest = split(path)
+        directory, _, name = path.rpartition("/")
+        found = known.get(directory)
+        if found is None:
+            found = heads.add(directory)
+        if found is _OPEN:
+            symbol, name = roots.split(path)
+            found = heads.head(symbol, ("",)), ()
+        head, values = found
+        parts = _SPLIT(name)
+        literals = tuple(parts[::2])
+        files = head.files.get(literals)
+        if files is None:
+            files = head.files[literals] = ([], [])
+        files[0].append(place)
+        files[1].append((*values, *parts[1::2]))
+    groups: dict[Pattern, Group] = {}
+    for head in heads.all:
+        for literals, (places, own_values) in head.files.items():
+            whole = (*head.literals[:-1], head.literals[-1] + literals[0], *literals[1:])
+            pattern = Pattern(head.symbol, whole, (NUMBER,) * (len(whole) - 1))
+            group = groups.setdefault(pattern, Group(pattern, [], []))
+            group.files += places
+            group.values += own_values
+    return [part for group in groups.values() for part in _without_extensions(group)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the names of files begin with, up to their directories' end."""
+
+    symbol: str
+    literals: tuple[str, ...]
+    # Their places and values, by the literals of what follows.
+    files: dict[tuple[str, ...], tuple[list[int], list[tuple[str, ...]]]] = field(
+        default_factory=dict
+    )
+
+
+# A directory in which a root may end within a file's name.
+_OPEN = (_Head("", ()), ())
+
+
+class _Heads:
+    """Directories, each taken apart once for all files in it."""
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+        self._by_literals: dict[tuple[str, ...], _Head] = {}
+        self.of_directory: dict[str, tuple[_Head, tuple[str, ...]]] = {
+            path.rpartition("/")[0]: _OPEN for _, path in roots.items()
+        }
+
+    @property
+    def all(self) -> Iterable[_Head]:
+        return self._by_literals.values()
+
+    def add(self, directory: str) -> tuple[_Head, tuple[str, ...]]:
+        """The head of files in a directory, and its values."""
+        symbol, rest = self._roots.split(f"{directory}/")
         parts = _SPLIT(rest)
-        key = (symbol, *parts[::2])
-        group = found.get(key)
-        if group is None:
-            group = found[key] = ([], [])
-        group[0].append(place)
-        group[1].append(tuple(parts[1::2]))
-    groups = []
-    for (symbol, *literals), (files, values) in found.items():
-        pattern = Pattern(symbol, tuple(literals), (NUMBER,) * (len(literals) - 1))
-        groups += _without_extensions(Group(pattern, files, values))
-    return groups
+        found = self.head(symbol, tuple(parts[::2])), tuple(parts[1::2])
+        self.of_directory[directory] = found
+        return found
+
+    def head(self, symbol: str, literals: tuple[str, ...]) -> _Head:
+        key = (symbol, *literals)
+        return self._by_literals.setdefault(key, _Head(symbol, literals))
 
 
 def within_limit(group: Group) -> list[Group]:
@@ -51,7 +105,7 @@ def within_limit(group: Group) -> list[Group]:
         return [group]
     varies = [len(set(column)) > 1 for column in zip(*group.values, strict=True)]
     places = sorted(range(len(varies)), key=lambda place: (varies[place], place))
-    return _fixed(group, {place: None for place in places[:surplus]})
+    return _fixed(group, dict.fromkeys(places[:surplus]))
 
 
 def _without_extensions(group: Group) -> list[Group]:

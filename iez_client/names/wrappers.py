@@ -4,6 +4,9 @@ Set aside are programs that only start another (`env`, `time`, `numactl`, …) a
 which the script is the program.
 """
 
+# Lists of options are easier to read as texts.
+# ruff: noqa: SIM905
+
 import re
 import shlex
 from dataclasses import dataclass
