@@ -1,7 +1,8 @@
 """Bulk: many rows in and out, in short transactions, without the cost of an object a value."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -14,22 +15,13 @@ if TYPE_CHECKING:
 Value = int | float | str | bytes | None
 Row = tuple[Value, ...]
 BATCH_ROWS = 20_000
-_BATCH_BYTES = 4 << 20  # of text; a server takes 16 MiB in one statement
+_STATEMENT_CHARACTERS = 4 << 20  # a server takes 16 MiB at once
 
 
 def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows in groups that one transaction and one statement can take."""
-    batch: list[Row] = []
-    size_bytes = 0
-    for row in rows:
-        batch.append(row)
-        for value in row:
-            if isinstance(value, (bytes, str)):
-                size_bytes += len(value)
-        if len(batch) == BATCH_ROWS or size_bytes >= _BATCH_BYTES:
-            yield batch
-            batch, size_bytes = [], 0
-    if batch:
+    """Rows in groups for one transaction each."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, BATCH_ROWS)):
         yield batch
 
 
@@ -41,8 +33,32 @@ def insert_one(connection: "Connection", statement: sa.Insert) -> int:
 
 def insert_rows(connection: "Connection", table: sa.Table, rows: list[Row]) -> None:
     """Inserts rows that have a value for every column, as the driver takes it."""
-    statement = str(table.insert().compile(dialect=connection.dialect))
-    connection.exec_driver_sql(statement, rows)
+    if connection.dialect.name == "sqlite":
+        statement = str(table.insert().compile(dialect=connection.dialect))
+        connection.exec_driver_sql(statement, rows)
+        return
+    # The driver would take ten times as long to put the values into the statement.
+    start = f"INSERT INTO {table.name} ({', '.join(table.c.keys())}) VALUES "
+    parts: list[str] = []
+    size = 0
+    for row in rows:
+        parts.append(f"({','.join([_LITERALS[type(value)](value) for value in row])})")
+        size += len(parts[-1])
+        if size >= _STATEMENT_CHARACTERS:
+            connection.exec_driver_sql(start + ",".join(parts))
+            parts, size = [], 0
+    if parts:
+        connection.exec_driver_sql(start + ",".join(parts))
+
+
+# Text in hexadecimal digits: there is nothing in it to be quoted or mistaken for SQL.
+_LITERALS: dict[type, Callable[[Any], str]] = {
+    int: str,
+    float: repr,
+    bytes: lambda value: f"X'{value.hex()}'",
+    str: lambda value: f"_utf8mb4 X'{value.encode().hex()}'",
+    type(None): lambda _: "NULL",
+}
 
 
 def insert_in_batches(session: Session, table: sa.Table, rows: Iterable[Row]) -> int:
