@@ -16,13 +16,23 @@ def width_bytes(dtype: str) -> int:
     return int(dtype[1:])
 
 
-def parts(rank: int, first: int, header_bytes: int, particles: int) -> Iterator[Part]:
+def parts(header_bytes: int, first: int, numbers: range) -> Iterator[Part]:
     """This rank's particles begin at number `first` of the file. A rank that writes no header still
     takes part in that write: it may be collective."""
     yield Part("header", 0, bytes(header_bytes))
     for name, dtype in PARTICLE.items():
-        values = np.arange(rank * particles, (rank + 1) * particles).astype(dtype)
+        values = np.arange(numbers.start, numbers.stop).astype(dtype)
         yield Part(name, first * width_bytes(dtype), values.tobytes())
+
+
+def share(rank: int, ranks: int, particles: int, spread: float) -> range:
+    """The numbers of a rank's particles: the first ranks have fewer, the last ones more."""
+
+    def before(rank: int) -> int:
+        place = rank / ranks
+        return round(particles * ranks * (place - spread * place * (1 - place)))
+
+    return range(before(rank), before(rank + 1))
 
 
 def main() -> None:
@@ -31,20 +41,25 @@ def main() -> None:
     options.add_argument("--particles", type=int, default=100_000, metavar="N", help="a rank")
     options.add_argument("--header", type=size, default=size("24M"), metavar="SIZE", help="a file")
     options.add_argument("--name", default="restart", help="what the file names begin with")
+    options.add_argument("--spread", type=float, default=0.0, help="of the ranks' shares; 0 to 1")
+    options.add_argument("--steps", type=int, default=1, metavar="N", help="checkpoints; default 1")
     chosen = options.parse_args()
 
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
     files, file = (1, 0) if chosen.shared else (comm.size, comm.rank)
-    name = f"{chosen.name}-Part{file:08d}-of-{files:08d}.data"
-    first = comm.rank * chosen.particles if chosen.shared else 0
-    total = chosen.particles * (comm.size if chosen.shared else 1)
+    numbers = share(comm.rank, comm.size, chosen.particles, chosen.spread)
+    first = numbers.start if chosen.shared else 0
+    total = chosen.particles * comm.size if chosen.shared else len(numbers)
     variables = [Variable("header", chosen.header)]
     variables += [Variable(n, total * width_bytes(dtype)) for n, dtype in PARTICLE.items()]
     header_bytes = chosen.header if comm.rank == 0 or not chosen.shared else 0
-    data = parts(comm.rank, first, header_bytes, chosen.particles)
-    run(comm, chosen.api, chosen.shared, chosen.out / name, variables, data)
+    for step in range(chosen.steps):
+        turn = f".{step:04d}" if chosen.steps > 1 else ""
+        name = f"{chosen.name}{turn}-Part{file:08d}-of-{files:08d}.data"
+        data = parts(header_bytes, first, numbers)
+        run(comm, chosen.api, chosen.shared, chosen.out / name, variables, data)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ def run(
     comm.Barrier()
     seconds = time.perf_counter() - start
     files = 1 if shared else comm.size
-    total = files * sum(v.size_bytes for v in variables)
+    own = sum(variable.size_bytes for variable in variables)
+    total = own if shared else comm.allreduce(own)
     if comm.rank == 0:
         print(f"bytes {total} files {files} seconds {seconds:.3f}", flush=True)
 

@@ -28,9 +28,9 @@ TICK_S = 0.1
 LOOK_EVERY_S = 0.5
 
 
-def start(package: str, words: list[str], silent: bool = False) -> int:
+def start(package: str, words: list[str], silent: bool = False, detached: bool = False) -> int:
     """Starts `job WORDS`; gives its process id. Signals that iez-run holds back are held back
-    there too: Ctrl-C is for the job."""
+    there too, as Ctrl-C is for the job; not where it is to outlive iez-run."""
     silenced = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)] if silent else []
     environ = dict(os.environ)
     environ.pop("IEZ_PLAN", None)
@@ -47,6 +47,8 @@ def start(package: str, words: list[str], silent: bool = False) -> int:
             *silenced,
         ],
         setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+        setsid=detached,
+        setsigmask=() if detached else signal.pthread_sigmask(signal.SIG_BLOCK, ()),
     )
 
 
@@ -56,22 +58,28 @@ def run(
     """Runs a helper to its end; False when it failed, took too long or was interrupted. It has
     said itself why it failed."""
     pid = start(package, words)
+    status = wait(pid, limit_s, interrupted)
+    if status is None:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        if not (interrupted and interrupted()):
+            complain(f"'{words[0]}' took more than {limit_s:.0f} s")
+        return False
+    if os.WIFSIGNALED(status):
+        complain(f"'{words[0]}' was ended by signal {os.WTERMSIG(status)}")
+    return status == 0
+
+
+def wait(pid: int, limit_s: float, interrupted: Callable[[], int] | None) -> int | None:
+    """The wait status of a helper; None when it takes too long or iez-run was interrupted."""
     until_s = time.monotonic() + limit_s
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            break
-        late = time.monotonic() > until_s
-        if late or (interrupted and interrupted()):
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            if late:
-                complain(f"'{words[0]}' took more than {limit_s:.0f} s")
-            return False
+            return status
+        if time.monotonic() > until_s or (interrupted and interrupted()):
+            return None
         signal.sigtimedwait({signal.SIGCHLD}, TICK_S)
-    if os.WIFSIGNALED(status):
-        complain(f"'{words[0]}' was ended by signal {os.WTERMSIG(status)}")
-    return status == 0
 
 
 def complain(text: str) -> None:
@@ -83,9 +91,12 @@ class Plan:
     """The plan of one run: made before the job, and again when the file it is made from has been
     replaced meanwhile."""
 
-    def __init__(self, package: str, run_dir: str, settings: dict[str, str]) -> None:
+    def __init__(
+        self, package: str, run_dir: str, settings: dict[str, str], app: str, command: list[str]
+    ) -> None:
         self.package = package
         self.words = ["prepare", run_dir, *(word for pair in settings.items() for word in pair)]
+        self.job_words = [*(["--app", app] if app else []), "--", *command]
         self.source = settings.get("--plan", "")
         self.seen = self.identity()
         self.pid = 0
@@ -93,7 +104,7 @@ class Plan:
         self.next_look_s = 0.0
 
     def make(self, limit_s: float, interrupted: Callable[[], int]) -> bool:
-        return run(self.package, self.words, limit_s, interrupted)
+        return run(self.package, [*self.words, *self.job_words], limit_s, interrupted)
 
     def identity(self) -> tuple[int, int, int] | None:
         try:
@@ -137,12 +148,18 @@ def make_empty_plan(package: str, run_dir: str, kept: str, limit_s: float) -> bo
     return True
 
 
-def report(package: str, run_dir: str, quiet: bool) -> None:
-    """The summary line, where any process met a file that is watched."""
+def report(package: str, run_dir: str, words: list[str], interrupted: Callable[[], int]) -> None:
+    """The summary line, where any process met a file that is watched, and what is learned from the
+    run. Who is in a hurry does not wait for that: it goes on by itself."""
     with suppress(FileNotFoundError), open(f"{run_dir}/trace-dir", "rb") as note:
         traces = note.read()
         if any(name.endswith(b".trace") for name in os.listdir(traces)):
-            run(package, ["finish", run_dir, *(["--quiet"] if quiet else [])], FINISH_LIMIT_S, None)
+            pid = start(package, ["finish", run_dir, *words])
+            status = wait(pid, FINISH_LIMIT_S, interrupted)
+            if status is None:
+                complain("learning from the run goes on in the background (try: iez runs)")
+            elif os.WIFSIGNALED(status):
+                complain(f"'finish' was ended by signal {os.WTERMSIG(status)}")
         elif os.path.dirname(traces) == os.fsencode(run_dir.rpartition("/runs/")[0] + "/traces"):
             os.rmdir(traces)
 

@@ -37,6 +37,11 @@ _NOT_FAILURES = ("IEZ_PLACED", "IEZ_SHARED")
 _HEADER_BYTES: int = ffi.sizeof("struct iez_trace_header")
 
 
+def phrase_of(outcome: str) -> str:
+    """What an outcome, as a record of `iez parse` names it, means to a user."""
+    return PHRASES.get(f"IEZ_{outcome.upper()}", outcome)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """What all processes of a job did."""
@@ -86,11 +91,12 @@ def _header(path: Path) -> Any:
     return header if known and header.header_bytes >= _HEADER_BYTES else None
 
 
-def summary(outcomes: Outcomes) -> str:
-    """The line at the end of a job, without its `iez: `; empty if there is nothing to say."""
+def summary(outcomes: Outcomes, missed: str = "") -> str:
+    """What was placed and what was not; empty if there is nothing to say. `missed` tells more about
+    the files that are not in the plan."""
     placed = outcomes["IEZ_PLACED"]
     reasons = [
-        f"{outcomes[name]} {phrase}"
+        missed if missed and name == "IEZ_MISSED" else f"{outcomes[name]} {phrase}"
         for name, phrase in PHRASES.items()
         if name not in _NOT_FAILURES and outcomes[name]
     ]

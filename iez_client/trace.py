@@ -63,9 +63,26 @@ def _default(run_dir: Path) -> Path:
 
 
 def _kept(run_dir: Path) -> Path | None:
-    """Where traces are kept, beside runs/NAME, or runs/JOB/ROUND where ranks share one."""
-    base = next((parent.parent for parent in run_dir.parents if parent.name == "runs"), None)
+    """Where traces are kept."""
+    base = state_of(run_dir)
     return base / TRACES if base else None
+
+
+def state_of(run_dir: Path) -> Path | None:
+    """The state directory of a run: above runs/NAME, or runs/JOB/ROUND where ranks share one. It is
+    not always the configured one, which may not be writable."""
+    return next((parent.parent for parent in run_dir.parents if parent.name == "runs"), None)
+
+
+def has_any(tracing: Tracing) -> bool:
+    """Whether a process of the run left a trace: others may leave theirs in the same directory."""
+    from iez_client.parse.traces import traces_of
+    from iez_common.errors import IezError
+
+    try:
+        return bool(traces_of(tracing.directory, tracing.run).processes)
+    except IezError:
+        return False  # none that could be read
 
 
 def tidy(tracing: Tracing, run_dir: Path) -> None:

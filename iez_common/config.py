@@ -11,6 +11,7 @@ from iez_common.errors import ConfigError
 
 SITE_FILE = Path("/etc/iez/site.toml")
 REFRESH_MS_MAX = 86_400_000
+LEARN = ("now", "later", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Known:
 
     name: str
     help: str
-    kind: Literal["path", "number", "database"] = "path"
+    kind: Literal["path", "number", "database", "word"] = "path"
 
     @property
     def variable(self) -> str:
@@ -32,6 +33,7 @@ KNOWN = (
         "where iez remembers: file or mysql://…; default: iez.db in state_dir",
         "database",
     ),
+    Known("learn", "from what a run wrote: now, later (in the background) or off", "word"),
     Known("mock", "directory that is treated as Lustre"),
     Known("mock_state", "state file of the mock; default: iez-mock.toml in that directory"),
     Known("policy", "what the site allows when OSTs are chosen; default: policy.toml in /etc/iez"),
@@ -108,6 +110,7 @@ def load(
     """Collects the settings. `flags` are those of the command line, None where not given."""
     found = {
         "database": Setting("database", "", "default"),
+        "learn": Setting("learn", LEARN[0], "default"),
         "mock": Setting("mock", "", "default"),
         "mock_state": Setting("mock_state", "", "default"),
         "policy": _default_policy(site_file.parent / "policy.toml"),
@@ -126,6 +129,7 @@ def load(
         if flag is not None:
             found[known.name] = Setting(known.name, flag, "flag")
     _check_refresh(found["refresh_ms"])
+    _check_learn(found["learn"])
     return Config(tuple(found[known.name] for known in KNOWN))
 
 
@@ -141,7 +145,9 @@ def _from_file(path: Path) -> dict[str, Setting]:
             continue
         if known.kind == "number":
             value = str(table.integer(known.name, 0, 0, REFRESH_MS_MAX))
-        elif known.kind == "database" and "://" in table.string(known.name):
+        elif known.kind == "word" or (
+            known.kind == "database" and "://" in table.string(known.name)
+        ):
             value = table.string(known.name)
         else:
             # A path in a file is relative to that file: the current directory may be any.
@@ -163,6 +169,14 @@ def _check_refresh(setting: Setting) -> None:
         )
     if int(setting.value) > REFRESH_MS_MAX:
         raise ConfigError(f"refresh_ms ({setting.origin}) is more than a day", "1000")
+
+
+def _check_learn(setting: Setting) -> None:
+    if setting.value not in LEARN:
+        raise ConfigError(
+            f"learn ({setting.origin}): there is no {setting.value!r}",
+            f"one of: {', '.join(LEARN)}",
+        )
 
 
 def _state_home(environ: Mapping[str, str]) -> Path:

@@ -26,6 +26,14 @@ class Command:
 
 
 COMMANDS = (
+    Command("apps", "apps", "list the applications that iez has learned from"),
+    Command("runs", "runs", "list their runs, and what came of the plans"),
+    Command("table", "table", "print what the next run will write, and where it will go"),
+    Command("templates", "templates", "print the templates of an application's file names"),
+    Command("predict", "predict", "say what an application will write next, and why"),
+    Command("forget", "forget", "remove all that is known of an application"),
+    Command("learn", "learn", "learn from runs that nobody has learned from yet"),
+    Command("plan make", "plan_make", "make the plan of an application's next run again"),
     Command("plan build", "plan", "make a plan file from a CSV or JSON file"),
     Command("plan show", "plan_show", "say what a plan file holds"),
     Command("layout", "layout", "print the layouts of files"),
@@ -39,8 +47,8 @@ COMMANDS = (
 )
 EXAMPLE = """\
 example:
-  iez plan build --from layouts.csv -o my.plan
-  iez-run --plan my.plan mpirun -n 8 ./app"""
+  iez-run mpirun -n 8 ./app
+  iez table app"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -36,6 +36,9 @@ RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_STEP_I
 
 
 VALUES = ("--plan", "--mock", "--mock-state", "--trace-dir")
+LEARN = ("now", "later", "off")
+# Not for the job: it may hold a password.
+SECRET_VARIABLE = "IEZ_DATABASE"
 
 
 class UsageError(Exception):
@@ -46,6 +49,7 @@ class Options:
     def __init__(self) -> None:
         self.command: list[str] = []
         self.prepare: dict[str, str] = {}  # what VALUES and --events name: handed on as it is
+        self.app = self.learn = ""
         self.keep = self.plain = self.quiet = False
         self.show = ""  # --help or --version
 
@@ -134,13 +138,18 @@ def parse(words: list[str]) -> Options:
             return options
         elif word == "--events":
             options.prepare[word] = "yes"
-        elif name in VALUES:
+        elif name in VALUES or name in ("--app", "--learn"):
             if not equals and at < len(words):
                 value = words[at]
                 at += 1
             if not value:
                 raise UsageError(f"{name} needs a value")
-            options.prepare[name] = value
+            if name == "--learn" and value not in LEARN:
+                raise UsageError(f"--learn is one of {', '.join(LEARN)}, not '{value}'")
+            if name in VALUES:
+                options.prepare[name] = value
+            else:
+                setattr(options, name[2:], value)
         else:
             raise UsageError(f"unknown option '{word}'")
     options.command = words[at:]
@@ -171,7 +180,7 @@ def arrange(options: Options, signals: Signals) -> Job | None:
     if configured and not launched and any(name in os.environ for name in RANK_VARIABLES):
         from iez_client import ranks
 
-        asked = repr(sorted(options.prepare.items()))
+        asked = repr((sorted(options.prepare.items()), options.app))
         group = ranks.join(lambda name: make_run_dir(state, name), os.environ, asked)
     name = f"{time.time_ns():x}-{os.getpid()}-{os.uname().nodename}"
     job = Job(options.command, group.directory if group else make_run_dir(state, name))
@@ -272,7 +281,7 @@ def make_plan(job: Job, options: Options, signals: Signals, kept: str) -> bool:
     if job.reports:
         from iez_client import helpers
 
-        made = helpers.Plan(PACKAGE, job.run_dir, options.prepare)
+        made = helpers.Plan(PACKAGE, job.run_dir, options.prepare, options.app, options.command)
         job.follower = made if "--plan" in options.prepare else None
         planned = made.make(PREPARE_LIMIT_S, signals.early)
         if job.group and not planned:
@@ -299,6 +308,7 @@ def job_environ() -> dict[str, str]:
         came_in = b"\0" + read_whole("/proc/self/environ")
         if b"\0LC_CTYPE=" not in came_in:
             del environ["LC_CTYPE"]
+    environ.pop(SECRET_VARIABLE, None)
     return environ
 
 
@@ -337,7 +347,7 @@ def supervise(job: Job, options: Options, signals: Signals) -> int:
     else:
         status = wait_for(pid, job.follower, signals)
     try:
-        conclude(job, options)
+        conclude(job, options, signals, code or exit_code(status))
     except OSError as error:
         write_error(f"iez: {error}")
     if os.WIFSIGNALED(status):
@@ -379,8 +389,13 @@ def wait_for(pid: int, follower: "Plan | None", signals: Signals) -> int:
             return status
 
 
-def conclude(job: Job, options: Options) -> None:
-    """Says what was done, and removes the run directory."""
+def exit_code(status: int) -> int:
+    """As a shell tells it."""
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def conclude(job: Job, options: Options, signals: Signals, code: int) -> None:
+    """Says what was done and learned, and removes the run directory."""
     if job.follower:
         job.follower.stop()
     if job.group and not job.group.leave():
@@ -388,7 +403,9 @@ def conclude(job: Job, options: Options) -> None:
     if job.reports:
         from iez_client import helpers
 
-        helpers.report(PACKAGE, job.run_dir, options.quiet)
+        words = [*(["--quiet"] if options.quiet else []), "--status", str(code)]
+        words += ["--learn", options.learn] if options.learn else []
+        helpers.report(PACKAGE, job.run_dir, words, signals.early)
         helpers.sweep(job.run_dir)
     if options.keep:
         write_error(f"iez: kept {job.run_dir}")

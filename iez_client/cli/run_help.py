@@ -7,8 +7,11 @@ from iez_client import __version__
 HELP = """\
 Usage: iez-run [options] [--] COMMAND [ARGUMENT]...
 Run COMMAND, observe what it writes on Lustre, and give each file it creates there
-its planned layout.
+its planned layout. What was observed becomes the plan of the next run.
 
+  --app NAME         the application that this is; default: by program and arguments
+  --learn WHEN       from what was observed: now (default: before iez-run ends), later
+                     (in the background) or off
   --plan FILE        use this plan; followed when the file is replaced
   --mock DIR         treat DIR as Lustre; layouts go to the attribute user.iez.lov
   --mock-state FILE  the mock's storage targets (TOML)
@@ -24,7 +27,7 @@ Options end at the first word that is not one. The exit code is COMMAND's, or 12
 option, 126 when COMMAND cannot be executed, 127 when it is not found.
 
 Example:
-  iez-run --plan run.plan mpirun -n 8 ./app input.nml
+  iez-run mpirun -n 8 ./app input.nml
 """
 
 

@@ -10,6 +10,7 @@ from iez_client.plan.source import COLUMNS
 from iez_client.request.decide import Decided
 from iez_common.allocate import Placement
 from iez_common.atomic import replacing
+from iez_common.layout import EOF_BYTES, Component, Layout
 from iez_common.units import format_size
 
 
@@ -75,6 +76,27 @@ def layout_json(placement: Placement) -> dict[str, object]:
     if placement.overstripe:
         where["overstripe"] = True
     return {"stripe_size": placement.stripe_size_bytes} | where | pool
+
+
+def layout_of(placement: Placement) -> Layout:
+    """In the form of a plan."""
+    pool = _pool(placement)
+    if placement.parts:
+        return Layout(
+            tuple(
+                Component(
+                    stripe_size_bytes=part.stripe_size_bytes,
+                    osts=part.osts,
+                    pool=pool,
+                    extent_end_bytes=EOF_BYTES if part.end_bytes is None else part.end_bytes,
+                )
+                for part in placement.parts
+            )
+        )
+    osts = placement.osts
+    count = 0 if osts else placement.stripe_count
+    size_bytes = placement.stripe_size_bytes
+    return Layout((Component(count, size_bytes, osts, pool, placement.overstripe),))
 
 
 def _pool(placement: Placement) -> str:

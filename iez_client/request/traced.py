@@ -4,7 +4,8 @@ import json
 from typing import TypeVar
 
 from iez_client.plan.template import escape, parse
-from iez_client.request.row import WRITERS_MAX, Row, Wanted, is_number
+from iez_client.request.facts import access_bytes, count_ranks, final_bytes
+from iez_client.request.row import Row, Wanted, is_number
 from iez_common.allocate.columns import BYTES_MAX
 from iez_common.errors import SourceError
 from iez_common.records import Request
@@ -48,41 +49,26 @@ def wanted_of(row: Row) -> Wanted:
 
 
 def _bytes(row: Row) -> int:
-    """Its size. A file that was cut at the end, or is gone, held at least what was written."""
     sizes = (row.size_bytes(key, 0) for key in ("size_bytes", "write_end", "write_bytes"))
-    return next((size for size in sizes if size), 0)
+    return final_bytes(*sizes)
 
 
 def _count_ranks(row: Row) -> int:
-    """Of `0-63,70`."""
-    count = 0
-    for span in row.text("ranks").split(","):
-        first, _, last = span.strip().partition("-")
-        if not first:
-            continue
-        if not is_number(first) or not is_number(last or first):
-            raise _damaged(row, "ranks")
-        count += max(0, int(last or first) - int(first)) + 1
-    if count > WRITERS_MAX:
-        raise _damaged(row, "ranks")
-    return count
+    try:
+        return count_ranks(row.text("ranks"))
+    except ValueError:
+        raise _damaged(row, "ranks") from None
 
 
 def _access_bytes(row: Row) -> int:
-    """The size of most of its bytes' writes. The trace knows powers of two; where all writes are of
-    one of them and share the bytes evenly, it is told exactly."""
     sizes: dict[int, int] = {}
     counted: dict[str, object] = _json(row, "write_sizes", dict)
     for size, count in counted.items():
         if not is_number(size) or int(size) > BYTES_MAX or not isinstance(count, int):
             raise _damaged(row, "write_sizes")
         sizes[int(size)] = count
-    if not sizes:
-        return 0
     writes = row.integer("writes", 0, 0, BYTES_MAX)
-    each, rest = divmod(row.size_bytes("write_bytes", 0), max(1, writes))
-    low = max(sizes, key=lambda size: (size * sizes[size], size))
-    return each if len(sizes) == 1 and not rest and low <= each < 2 * max(1, low) else low
+    return access_bytes(sizes, writes, row.size_bytes("write_bytes", 0))
 
 
 def _json(row: Row, key: str, kind: type[Kind]) -> Kind:

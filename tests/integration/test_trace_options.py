@@ -87,7 +87,7 @@ def test_traces_go_where_they_are_asked_to(
     assert done.returncode == 3
     assert iez_lines(done.stderr) == [f"iez: 1 file seen, 4 written (try: iez show {traces})"]
     assert mode_of(traces) == 0o700
-    assert {path.suffix for path in traces.iterdir()} == {".trace"}
+    assert {path.suffix for path in traces.iterdir()} == {".trace", ".learned"}
     assert {mode_of(path) for path in traces.iterdir()} == {0o600}
     assert files(traces) == {"a": 4}
     assert list(kept(env).glob("*")) == []
@@ -206,7 +206,7 @@ def test_quiet_run_leaves_its_trace_packed(
 
 
 def kinds_of(traces: Path) -> set[int]:
-    return {block.kind for path in traces.iterdir() for block in blocks_of(read_trace(path))}
+    return {block.kind for path in traces.glob("*.trace") for block in blocks_of(read_trace(path))}
 
 
 @pytest.mark.parametrize("words", [["--trace-dir", "{tmp}/traces"], ["--events"]])

@@ -1,0 +1,47 @@
+"""What the commands about applications share."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from iez_client.cli.commands import Parser
+
+if TYPE_CHECKING:
+    from iez_common.database import Database
+    from iez_common.knowledge import Application
+
+
+def add_application(command: Parser, many: bool = False) -> None:
+    command.add_argument(
+        "application", metavar="APP", nargs="?" if many else None,
+        help="its name as iez apps prints it, its program, or the beginning of its key",
+    )  # fmt: skip
+
+
+@contextmanager
+def memory() -> "Iterator[Database]":
+    """The database, which must be there."""
+    import sys
+
+    from iez_client.learn.memory import open_existing
+    from iez_common import config
+
+    with open_existing(config.load()) as database:
+        if database.set_aside:
+            note = f"the database was damaged; it is now {database.set_aside}, and a new one begun"
+            print(f"iez: note: {note}", file=sys.stderr)
+        yield database
+
+
+@contextmanager
+def memory_of(word: str) -> "Iterator[tuple[Database, Application]]":
+    """The database and the application that is meant."""
+    from iez_client.learn.memory import find_application
+
+    with memory() as database:
+        yield database, find_application(database, word)
+
+
+def format_time(time_s: float | None) -> str:
+    return "-" if not time_s else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time_s))

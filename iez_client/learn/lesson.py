@@ -1,0 +1,255 @@
+"""Lesson: the note and the traces of a run in, knowledge and the plan of the next run out."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iez_client.learn.memory import open_memory, owner_name
+from iez_client.learn.note import (
+    JobNote,
+    pending_below,
+    pending_in,
+    read_note,
+    set_learned,
+)
+from iez_client.learn.observed import ObservedRun, creation_name, observe_run, observed_file
+from iez_client.learn.planning import NextRun, make_plan
+from iez_client.names import (
+    Learned,
+    RunFacts,
+    Seen,
+    field_values,
+    identify,
+    learn_names,
+    roots_of,
+)
+from iez_client.place import phrase_of
+from iez_client.trace import TRACES
+from iez_common import config as settings
+from iez_common.config import Config
+from iez_common.errors import IezError
+from iez_common.knowledge import Application, Outcome, Run, Template
+
+if TYPE_CHECKING:
+    from iez_common.database import Database
+
+UNKNOWN_SHARE_MAX = 0.5  # of a run's files; with more, the application is learned afresh
+_ABANDONED_S = 600.0  # who wrote a note this long ago and has not learned from it, will not
+_MISSED = "missed"
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What was learned from one run."""
+
+    application: Application
+    file_count: int = 0
+    unknown_count: int = 0
+    left_count: int = 0  # files of known names that the plan leaves to Lustre
+    planned_count: int = 0  # files of the next run that have a place
+    was_planned: bool = False  # the run itself had a plan by earlier runs
+    is_afresh: bool = False
+    is_known: bool = False  # somebody has learned from it already
+    is_underway: bool = False  # somebody is at it, or died at it
+    set_aside: Path | None = None  # where a damaged database went
+    trouble: str = ""  # why there is no plan
+
+
+def learn_from(note_path: Path, config: Config) -> Lesson:
+    """Learns from the run whose traces lie beside the note."""
+    note = read_note(note_path)
+    # The file systems of that run, whatever is configured by now.
+    config = settings.load(
+        {
+            "mock": note.mock,
+            "mock_state": note.mock_state,
+            "learn": config["learn"].value,
+            "state_dir": config["state_dir"].value,
+        }
+    )
+    observed = observe_run(note_path.parent, note.run)
+    if not note.plan:
+        # Nothing was planned, so that nothing was missed.
+        files = (replace(each, outcome="") for each in observed.files)
+        observed = replace(observed, files=tuple(files))
+    with open_memory(config) as database:
+        lesson = _remember(database, note, observed, str(note_path.parent))
+        if not lesson.is_underway:
+            set_learned(note_path)
+        lesson = replace(lesson, set_aside=database.set_aside)
+        if lesson.is_known or lesson.is_underway:
+            return lesson
+        return _plan(database, lesson, note, config)
+
+
+def learn_all(config: Config, directory: Path | None = None) -> list[Lesson | IezError]:
+    """Learns from the runs of `directory`, and from those that nobody has learned from."""
+    state = config.path("state_dir")
+    waiting = pending_in(directory) if directory else []
+    if state:
+        waiting += [path for path in pending_below(state / TRACES) if path not in waiting]
+    found: list[Lesson | IezError] = []
+    for path in waiting:
+        try:
+            found.append(learn_from(path, config))
+        except IezError as error:
+            found.append(error)
+    return found
+
+
+def learn_abandoned(config: Config, now_s: float) -> None:
+    """Learns from runs whose learner was killed. Trouble with these is not the user's now."""
+    state = config.path("state_dir")
+    for path in pending_below(state / TRACES) if state else []:
+        with contextlib.suppress(IezError, OSError):
+            if now_s - path.stat().st_mtime > _ABANDONED_S:
+                learn_from(path, config)
+
+
+def _remember(database: "Database", note: JobNote, observed: ObservedRun, trace_dir: str) -> Lesson:
+    """Puts the run, its files and their templates into the database."""
+    application = _application(database, note)
+    known = database.templates(application)
+    facts = _facts(note, observed)
+    seen = [
+        Seen(
+            creation_name(each),
+            each.mpi_rank,
+            observed.pids.get(each.mpi_rank, 0),
+            each.first_write_s or 0.0,
+        )
+        for each in observed.files
+    ]
+    learned = learn_names(seen, facts, known)
+    unknown_count = len(learned.unknown)
+    is_afresh = bool(known) and unknown_count > UNKNOWN_SHARE_MAX * len(seen)
+    if is_afresh:
+        application = database.start_epoch(application, application.epoch) or _application(
+            database, note
+        )
+        learned = learn_names(seen, facts, ())
+    run = Run(
+        identity=note.run,
+        started_s=observed.started_s,
+        ended_s=note.ended_s,
+        command=note.command,
+        directory=note.directory,
+        rank_count=facts.rank_count,
+        host_count=observed.host_count,
+        status=note.status,
+        trace_dir=trace_dir,
+    )
+    run_id = database.add_run(application, run)
+    if run_id is None:
+        is_known = any(each.run.identity == note.run for each in database.runs(application))
+        return Lesson(application, is_known=is_known, is_underway=not is_known)
+    _add_files(database, application, run_id, observed, learned, unknown_count)
+    left = sum(each.outcome == _MISSED for each in observed.files) - unknown_count
+    return Lesson(
+        application,
+        len(seen),
+        unknown_count,
+        left_count=max(0, left),
+        was_planned=note.plan == "learned",
+        is_afresh=is_afresh,
+    )
+
+
+def _add_files(
+    database: "Database",
+    application: Application,
+    run_id: int,
+    observed: ObservedRun,
+    learned: Learned,
+    unknown_count: int,
+) -> None:
+    try:
+        saved = _save_templates(database, application, learned)
+        files = [
+            observed_file(record, saved[match.template], match.values)
+            for record, match in zip(observed.files, learned.matches, strict=True)
+        ]
+        database.add_files(run_id, files)
+        database.complete_run(
+            run_id,
+            _outcomes(observed),
+            file_count=len(files),
+            write_bytes=sum(file.write_bytes for file in files),
+            unknown_count=unknown_count,
+        )
+    except BaseException:
+        with contextlib.suppress(IezError):
+            database.abandon_run(run_id)
+        raise
+
+
+def _save_templates(
+    database: "Database", application: Application, learned: Learned
+) -> dict[int, int]:
+    """Those that files of this run matched; their ids, by their numbers in `learned`."""
+    numbers = [number for number, each in enumerate(learned.templates) if each.file_count]
+    saved = database.save_templates(application, [learned.templates[n] for n in numbers])
+    ids = {number: template.id for number, template in zip(numbers, saved, strict=True)}
+    for number, old_ids in enumerate(learned.replaces):
+        if old_ids:
+            _replace(
+                database, application, old_ids, replace(learned.templates[number], id=ids[number])
+            )
+    return ids
+
+
+def _replace(
+    database: "Database", application: Application, old_ids: Sequence[int], template: Template
+) -> None:
+    """Earlier files get the fields of the template that theirs were generalised to."""
+    runs = {each.run.id: each.run for each in database.runs(application)}
+    roots = {run_id: roots_of(run.command, run.directory) for run_id, run in runs.items()}
+
+    def values_of(run_id: int, path: str) -> tuple[str, ...] | None:
+        return field_values(template, roots[run_id], path) if run_id in roots else None
+
+    database.replace_templates(old_ids, template.id, values_of)
+
+
+def _application(database: "Database", note: JobNote) -> Application:
+    """By its key; a new one gets a name that no other has."""
+    identity = identify(note.command, note.app)
+    owner = owner_name()
+    known = database.find_applications(owner, identity.key)
+    for each in known:
+        if each.key == identity.key:
+            return each
+    name, number = identity.name, 1
+    while any(each.name == name for each in database.find_applications(owner, name)):
+        number += 1
+        name = f"{identity.name}-{number}"
+    return database.get_application(
+        owner, identity.key, name=name, program=identity.program, shape=identity.shape
+    )
+
+
+def _facts(note: JobNote, observed: ObservedRun) -> RunFacts:
+    return RunFacts(
+        roots=roots_of(note.command, note.directory),
+        rank_count=observed.rank_count or note.rank_count,
+        started_s=observed.started_s,
+        job_ids=frozenset(note.job_ids),
+    )
+
+
+def _outcomes(observed: ObservedRun) -> list[Outcome]:
+    counts = Counter(each.outcome for each in observed.files if each.outcome)
+    return [Outcome(name, phrase_of(name), count) for name, count in sorted(counts.items())]
+
+
+def _plan(database: "Database", lesson: Lesson, note: JobNote, config: Config) -> Lesson:
+    next_run = NextRun(note.command, note.directory, note.rank_count)
+    try:
+        made = make_plan(database, lesson.application, next_run, config)
+    except IezError as error:
+        hint = f" (try: {error.hint})" if error.hint else ""
+        return replace(lesson, trouble=f"{error.message}{hint}")
+    return replace(lesson, planned_count=made.planned_count)

@@ -1,0 +1,117 @@
+"""Note: what is known of a job besides its traces. Written before the job into its run directory,
+kept beside its traces until it is learned from, so that nothing is lost if that fails."""
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from iez_common.atomic import replacing
+from iez_common.errors import TraceError
+
+RUN_NOTE = "job"  # in the run directory
+PENDING, LEARNED = ".job", ".learned"  # endings of its name beside the traces
+_SCHEMA = 1
+_JOB_VARIABLES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID", "FLUX_JOB_ID")
+_LEADING_NUMBER = re.compile(r"\d{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class JobNote:
+    """One job as iez-run saw it."""
+
+    command: tuple[str, ...]
+    directory: str
+    app: str = ""  # as the user named it
+    rank_count: int = 0  # 0: not known
+    job_ids: tuple[int, ...] = ()  # of the batch system
+    started_s: float = 0.0
+    ended_s: float = 0.0
+    status: int = 0  # exit code; 128 + n for a signal n
+    mock: str = ""
+    mock_state: str = ""
+    plan: str = ""  # `given` by the user, `learned` from earlier runs; empty: it had none
+    run: int = 0  # the number in its traces
+
+    def ended(self, run: int, status: int, now_s: float) -> "JobNote":
+        return replace(self, run=run, status=status, ended_s=now_s)
+
+    def write(self, path: Path) -> None:
+        with replacing(path, 0o600) as file:
+            file.write(json.dumps({"schema": _SCHEMA, **asdict(self)}).encode())
+
+
+def note_of(command: Sequence[str], app: str, environ: Mapping[str, str]) -> JobNote:
+    """Of the job that is about to start here."""
+    from iez_client.names import rank_count
+
+    return JobNote(
+        command=tuple(command),
+        directory=_current_directory(),
+        app=app,
+        rank_count=rank_count(command, environ),
+        job_ids=tuple(_job_ids(environ)),
+        started_s=time.time(),
+    )
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:
+        return "/"  # gone; names below it cannot be told anyway
+
+
+def _job_ids(environ: Mapping[str, str]) -> Iterator[int]:
+    for variable in _JOB_VARIABLES:
+        if found := _LEADING_NUMBER.match(environ.get(variable, "")):
+            yield int(found[0])
+
+
+def read_note(path: Path) -> JobNote:
+    try:
+        values = json.loads(path.read_bytes())
+        if values.pop("schema") != _SCHEMA:
+            raise TraceError(f"{path}: it was made by another version of iez")
+        return _checked(JobNote(**values))
+    except OSError as error:
+        raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise TraceError(f"{path}: it is damaged", f"rm {path}") from None
+
+
+def _checked(note: JobNote) -> JobNote:
+    numbers = (note.rank_count, note.run, note.status, *note.job_ids)
+    texts = (note.directory, note.app, note.mock, note.mock_state, note.plan, *note.command)
+    if not note.command or not all(isinstance(text, str) for text in texts):
+        raise TypeError
+    if not all(isinstance(number, int) for number in numbers):
+        raise TypeError
+    return replace(note, command=tuple(note.command), job_ids=tuple(note.job_ids))
+
+
+def pending_path(directory: Path, run: int) -> Path:
+    return directory / f"{run:016x}{PENDING}"
+
+
+def pending_in(directory: Path) -> list[Path]:
+    with contextlib.suppress(OSError):
+        return sorted(directory.glob(f"*{PENDING}"))
+    return []
+
+
+def pending_below(kept: Path) -> list[Path]:
+    """The notes of runs that were not learned from, oldest first, in all of iez's trace
+    directories."""
+    with contextlib.suppress(OSError):
+        return sorted(kept.glob(f"*/*{PENDING}"), key=lambda path: path.name)
+    return []
+
+
+def set_learned(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.replace(path.with_suffix(LEARNED))

@@ -1,0 +1,204 @@
+"""Planning: what is known of an application in, the plan of its next run out."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iez_client.learn import stored
+from iez_client.learn.entries import Pair, draft_of
+from iez_client.learn.foresee import RUNS_MAX, Foreseen, Progress, foresee
+from iez_client.learn.phases import after, phases
+from iez_client.names import Coming, roots_of
+from iez_client.observe.osts import ObservedFileSystem, observe
+from iez_client.plan.bind import bind
+from iez_client.plan.build import known_file_systems
+from iez_client.plan.compile import compile_draft
+from iez_client.plan.template import escape, parse
+from iez_client.request.decide import decide
+from iez_client.request.row import Wanted
+from iez_common.allocate import Placement, Policy
+from iez_common.allocate.policy_file import read_policy
+from iez_common.config import Config
+from iez_common.errors import AllocationError, InputError
+from iez_common.knowledge import Application, PlannedLayout, Planning
+from iez_common.records import Request
+
+if TYPE_CHECKING:
+    from iez_common.database import Database
+
+_ATTEMPTS = 3  # to take in runs that end meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A plan that was made."""
+
+    path: Path | None  # None: there is nothing to place
+    file_count: int
+    planned_count: int  # of them, those that are not left to Lustre
+    entry_count: int = 0
+    rule_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """The run to plan for."""
+
+    command: Sequence[str]
+    directory: str
+    rank_count: int  # 0: as many as in the last one
+
+    @property
+    def coming(self) -> Coming:
+        return Coming(roots_of(self.command, self.directory), self.rank_count)
+
+
+def like_the_last(
+    database: "Database", application: Application, rank_count: int | None = None
+) -> NextRun:
+    """The last run once more, perhaps on another number of ranks."""
+    runs = database.history_runs(application, 1)
+    if not runs:
+        raise InputError(f"{application.name}: no run is known", f"iez-run {application.program}")
+    last = runs[-1]
+    ranks = last.rank_count if rank_count is None else rank_count
+    return NextRun(last.command, last.directory, ranks)
+
+
+def foresee_next(
+    database: "Database",
+    application: Application,
+    next_run: NextRun,
+    method: str = "auto",
+    progress: Progress | None = None,
+) -> tuple[list[Foreseen], int]:
+    """What the next run will write, and the newest run that this takes into account."""
+    runs = database.history_runs(application, RUNS_MAX)
+    rows = database.history(application, RUNS_MAX)
+    templates = database.templates(application)
+    found = foresee(templates, runs, rows, next_run.coming, method, progress)
+    return found, max((run.id for run in runs), default=0)
+
+
+def make_plan(
+    database: "Database", application: Application, next_run: NextRun, config: Config
+) -> Made:
+    """Predicts, allocates, and puts the plan in place. A run that ended meanwhile may have put its
+    own there, or may have been overtaken: the newest knowledge wins."""
+    for attempt in range(_ATTEMPTS):
+        made, newest = _make(database, application, next_run, config)
+        now = database.history_runs(application, 1)
+        if not now or now[-1].id <= newest or attempt == _ATTEMPTS - 1:
+            break
+    return made
+
+
+def _make(
+    database: "Database", application: Application, next_run: NextRun, config: Config
+) -> tuple[Made, int]:
+    foreseen, newest = foresee_next(database, application, next_run)
+    coming = next_run.coming
+    if not foreseen:
+        _store(config, application, None, coming, time.time())
+        return Made(None, 0, 0), newest
+    file_systems = known_file_systems(config)
+    observed = observe(config)
+    pairs = _decide(foreseen, observed, policy_of(config))
+    draft = draft_of(pairs, file_systems)
+    planning = Planning(time.time(), newest, _state(observed))
+    layouts = [_layout(each, placement) for each, placement in pairs]
+    database.save_planning(application, planning, (each.prediction for each, _ in pairs), layouts)
+    planned = sum(placement.rung != "nothing" for _, placement in pairs)
+    if not planned:
+        _store(config, application, None, coming, planning.made_s)
+        return Made(None, len(pairs), 0), newest
+    image = bind(compile_draft(draft), file_systems, config.refresh_ms)
+    path = _store(config, application, image, coming, planning.made_s)
+    return Made(path, len(pairs), planned, len(draft.text_refs), len(draft.rules)), newest
+
+
+def _store(
+    config: Config, application: Application, image: bytearray | None, coming: Coming, made_s: float
+) -> Path:
+    return stored.store(config, application.key, image, coming.roots, coming.rank_count, made_s)
+
+
+def _decide(
+    foreseen: Sequence[Foreseen], observed: Sequence[ObservedFileSystem], policy: Policy
+) -> list[Pair]:
+    """Each file with what it gets; those that lie on no file system are left out."""
+    if not observed:
+        raise AllocationError("no Lustre file system is mounted here", "--mock DIR to try it")
+    placement_of: dict[int, Placement] = {}
+    for phase in phases(foreseen):
+        wanted = [_wanted(each) for each in phase]
+        owner = {id(file): each for file, each in zip(wanted, phase, strict=True)}
+        decision = decide(wanted, observed, policy)
+        for group in decision.groups:
+            for file, placement in zip(group.files, group.allocation, strict=True):
+                placement_of[id(owner[id(file)])] = placement
+        observed = after(observed, decision)
+    return [(each, placement_of[id(each)]) for each in foreseen if id(each) in placement_of]
+
+
+def _wanted(foreseen: Foreseen) -> Wanted:
+    prediction, path = foreseen.prediction, foreseen.expected.path
+    name = parse(foreseen.expected.rule_text if path is None else escape(path))
+    return Wanted(
+        name,
+        "the prediction",
+        Request(
+            write_bytes=prediction.write_bytes,
+            stripe_count=prediction.stripe_count,
+            writers=prediction.writers,
+            access_bytes=prediction.access_bytes,
+            high_bytes=prediction.high_bytes,
+            name=f"{name.text} {prediction.mpi_rank} {prediction.turn}",
+        ),
+    )
+
+
+def policy_of(config: Config) -> Policy:
+    file = config.path("policy")
+    return read_policy(file) if file else Policy()
+
+
+def _layout(foreseen: Foreseen, placement: Placement) -> PlannedLayout:
+    prediction = foreseen.prediction
+    is_left = placement.rung == "nothing"
+    osts = tuple(ost for part in placement.parts for ost in part.osts) or placement.osts
+    return PlannedLayout(
+        path=prediction.path,
+        mpi_rank=prediction.mpi_rank,
+        turn=prediction.turn,
+        write_bytes=prediction.write_bytes,
+        stripe_count=0 if is_left else placement.stripe_count,
+        stripe_size_bytes=0 if is_left else placement.stripe_size_bytes,
+        ost_list=() if is_left else osts,
+    )
+
+
+def _state(observed: Sequence[ObservedFileSystem]) -> str:
+    """The OSTs as they were, as JSON."""
+    return json.dumps(
+        [
+            {
+                "file_system": each.name,
+                "prefix": each.prefix,
+                "osts": [
+                    {
+                        "index": ost.index,
+                        "size_bytes": ost.size_bytes,
+                        "available_bytes": ost.available_bytes,
+                        "oss": ost.oss,
+                        "states": sorted(ost.states),
+                    }
+                    for ost in each.osts
+                ],
+            }
+            for each in observed
+        ]
+    )

@@ -1,0 +1,79 @@
+"""Ready: the plan that earlier runs of an application led to, ready for the run that starts."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iez_client.filesystems import FileSystem
+from iez_client.learn import stored
+from iez_client.learn.note import JobNote
+from iez_client.learn.stored import StoredPlan
+from iez_client.names import identify, roots_of
+from iez_client.plan.bind import rebind
+from iez_client.plan.build import known_file_systems
+from iez_client.plan.read import read_plan
+from iez_common.config import Config
+from iez_common.errors import IezError, UnknownOstError
+
+_PATIENCE_S = 5.0  # for a locked database, while the job waits
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A plan that holds here and now."""
+
+    image: bytes | bytearray
+    note: str = ""  # what the user should know
+
+
+def ready_plan(note: JobNote, config: Config) -> Ready | None:
+    """None: nothing is known of the application, or it writes nothing to be placed. What was stored
+    is used as it is where it still fits; for other directories or ranks, and once it is old, it is
+    made again from the database."""
+    key = identify(note.command, note.app).key
+    roots = roots_of(note.command, note.directory)
+    file_systems = known_file_systems(config)
+    found = stored.find(config, key)
+    if found and not found.fits(roots, note.rank_count, file_systems):
+        found = None
+    if found and found.is_fresh(time.time()):
+        image = _bound(found, file_systems, config)
+        if image or not found.plan:
+            return Ready(image) if image else None
+    try:
+        return _remade(key, note, file_systems, config)
+    except IezError as error:
+        image = _bound(found, file_systems, config) if found else None
+        if image is None:
+            raise
+        return Ready(image, f"the plan of earlier is used, as none could be made: {error.message}")
+
+
+def _bound(
+    found: StoredPlan, file_systems: Sequence[FileSystem], config: Config
+) -> bytes | bytearray | None:
+    """With the OSTs of now; None where it names one that is gone."""
+    try:
+        return rebind(found.plan, file_systems, config.refresh_ms) if found.plan else None
+    except UnknownOstError:
+        return None
+
+
+def _remade(
+    key: str, note: JobNote, file_systems: Sequence[FileSystem], config: Config
+) -> Ready | None:
+    from iez_client.learn.memory import has_memory, open_memory, owner_name
+    from iez_client.learn.planning import NextRun, make_plan
+
+    if not has_memory(config):
+        return None
+    with open_memory(config, _PATIENCE_S) as database:
+        known = database.find_applications(owner_name(), key)
+        application = next((each for each in known if each.key == key), None)
+        if application is None:
+            return None
+        next_run = NextRun(note.command, note.directory, note.rank_count)
+        made = make_plan(database, application, next_run, config)
+    if made.path is None:
+        return None
+    return Ready(rebind(read_plan(made.path), file_systems, config.refresh_ms))
