@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from iez_client.launch import after_hydra, after_open_mpi, after_srun, options, sections
+from iez_client.names.wrappers import unwrapped
 
 APRUN_ONE = frozenset("n N d S cc L m j r F p sn sl ss t e D q P E l".split())
 JSRUN_ONE = frozenset(
@@ -52,9 +53,11 @@ class Launched:
 
 
 def launched(command: Sequence[str]) -> Launched:
-    """The programs of a command without the words of its launcher and of iez-run, which may stand
-    before or behind each other."""
-    words = _without_iez_run(list(command))
+    """The programs of a command without the words of launchers, wrappers and iez-run, whichever
+    stands before the other."""
+    words = list(command)
+    while inner := _without_iez_run(words) or unwrapped(words):
+        words = inner
     kind = _kind(words)
     if not kind:
         return Launched([words])
@@ -64,8 +67,7 @@ def launched(command: Sequence[str]) -> Launched:
         given, program = _own_options(kind, part)
         counts.append(_ranks(kind, given))
         found.directory = found.directory or _value(given, _DIRECTORIES)
-        inner = launched(program)  # such as mpirun … iez-run app
-        found.programs += inner.programs
+        found.programs += launched(program).programs
     found.ranks = sum(counts) if all(counts) else 0
     return found
 
@@ -80,8 +82,9 @@ def rank_count(command: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _without_iez_run(words: list[str]) -> list[str]:
+    """The words behind iez-run and its options; empty where it is not there."""
     if not words or os.path.basename(words[0]) != "iez-run":
-        return words
+        return []
     at = 1
     while at < len(words) and words[at].startswith("-"):
         word = words[at]

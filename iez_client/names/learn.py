@@ -1,6 +1,6 @@
 """Learn: the files of a run and the templates of earlier ones in, the templates of all out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -37,45 +37,23 @@ class _Draft:
     """A template while its files come together."""
 
     group: Group
-    known_fields: tuple[Field, ...] | None = None  # None: it is new
     known: Template | None = None  # with the same text
+    known_fields: tuple[Field, ...] | None = None  # None: it is new
     replaces: tuple[int, ...] = ()
 
 
 def learn_names(files: Sequence[Seen], facts: RunFacts, known: Sequence[Template] = ()) -> Learned:
     """Refines the known templates by the files of a run, and makes new ones for the others."""
-    known_patterns = [pattern_of(template.text) for template in known]
     drafts = [
-        _Draft(Group(pattern, [], []), template.fields, template)
-        for pattern, template in zip(known_patterns, known, strict=True)
+        _Draft(Group(pattern_of(template.text), [], []), template, template.fields)
+        for template in known
     ]
     groups = group_names((file.path for file in files), facts.roots)
-    new_groups = _place_known(groups, drafts, KnownPatterns(known_patterns))
-    new_groups = [part for group in new_groups for part in within_limit(group)]
-    new_groups = _starred(new_groups)
-    unused = [
-        Old(number, draft.group.pattern, draft.known_fields or ())
-        for number, draft in enumerate(drafts)
-        if not draft.group.files
-    ]
-    unknown: list[int] = []
-    by_text: dict[str, _Draft] = {}
-    replaced: set[int] = set()
-    generals = generalise(unused, [group.pattern for group in new_groups])
-    for group, general in zip(new_groups, generals, strict=True):
-        pattern = general.pattern if general else group.pattern
-        draft = by_text.setdefault(pattern.text, _Draft(Group(pattern, [], [])))
-        _take(draft.group, group)
-        if general is None:
-            unknown += group.files
-            continue
-        draft.known_fields = draft.known_fields or general.fields
-        ids = (known[number].id for number in general.replaced if known[number].id)
-        draft.replaces = tuple(sorted({*draft.replaces, *ids}))
-        replaced.update(general.replaced)
+    left = [part for group in _place(groups, drafts) for part in within_limit(group)]
+    found, replaced = _new_drafts(left, drafts)
+    _place(left, found)
     drafts = [draft for number, draft in enumerate(drafts) if number not in replaced]
-    drafts += by_text.values()
-    return _result(files, facts, drafts, sorted(unknown))
+    return _result(files, facts, [*drafts, *(draft for draft in found if draft.group.files)])
 
 
 def field_values(template: Template, roots: Roots, path: str) -> tuple[str, ...] | None:
@@ -99,70 +77,68 @@ def show(template: Template) -> str:
     return "".join(parts)
 
 
-def _place_known(
-    groups: Iterable[Group], drafts: Sequence[_Draft], known: KnownPatterns
-) -> list[Group]:
-    """Gives the files that belong to known templates to these; the groups that are left."""
+def _place(groups: Sequence[Group], drafts: Sequence[_Draft]) -> list[Group]:
+    """Gives the files to the templates that the library would find for them; what is left."""
+    known = KnownPatterns([draft.group.pattern for draft in drafts])
     left = []
     for group in groups:
         found, rest = known.place(group)
         for number, own in found.items():
-            _extend(drafts[number].group, own)
+            drafts[number].group.files += own.files
+            drafts[number].group.values += own.values
         if rest.files:
             left.append(rest)
     return left
 
 
-def _starred(groups: Sequence[Group]) -> list[Group]:
-    """The groups with `*` for random runs; those that have the same pattern then are one."""
-    by_pattern: dict[Pattern, Group] = {}
-    for group, pattern in zip(groups, fold_random(groups), strict=True):
-        into = by_pattern.setdefault(pattern, Group(pattern, [], []))
-        _take(into, group)
-    return list(by_pattern.values())
+def _new_drafts(groups: Sequence[Group], drafts: Sequence[_Draft]) -> tuple[list[_Draft], set[int]]:
+    """Templates for the groups, and the numbers of the known ones that these replace."""
+    unused = [
+        Old(number, draft.group.pattern, draft.known_fields or ())
+        for number, draft in enumerate(drafts)
+        if not draft.group.files
+    ]
+    patterns = list(dict.fromkeys(fold_random(groups)))
+    found: dict[Pattern, _Draft] = {}
+    replaced: set[int] = set()
+    for own, general in zip(patterns, generalise(unused, patterns), strict=True):
+        pattern = general.pattern if general else own
+        draft = found.setdefault(pattern, _Draft(Group(pattern, [], [])))
+        if general:
+            draft.known_fields = draft.known_fields or general.fields
+            replaced.update(general.replaced)
+            ids = {known.id for n in general.replaced if (known := drafts[n].known) and known.id}
+            draft.replaces = tuple(sorted(ids.union(draft.replaces)))
+    return list(found.values()), replaced
 
 
-def _take(into: Group, group: Group) -> None:
-    """Adds files that match the pattern of `into`, whatever their own is."""
-    if into.pattern == group.pattern:
-        _extend(into, group)
-        return
-    into.files += group.files
-    for values in group.values:
-        own = into.pattern.values(group.pattern.fill(values))
-        assert own is not None, (into.pattern.text, group.pattern.text)
-        into.values.append(own)
-
-
-def _extend(into: Group, group: Group) -> None:
-    into.files += group.files
-    into.values += group.values
-
-
-def _result(
-    files: Sequence[Seen], facts: RunFacts, drafts: Sequence[_Draft], unknown: list[int]
-) -> Learned:
+def _result(files: Sequence[Seen], facts: RunFacts, drafts: Sequence[_Draft]) -> Learned:
     templates = []
     matches = [Match(-1, ())] * len(files)
+    unknown: list[int] = []
     for number, draft in enumerate(drafts):
         group = draft.group
         for file, values in zip(group.files, group.values, strict=True):
             matches[file] = Match(number, values)
-        if not group.files and draft.known:
-            templates.append(replace(draft.known, file_count=0, run_count=0))
-            continue
-        own = [files[place] for place in group.files]
-        fields = study(group.pattern, group.values, own, facts)
-        if draft.known_fields is not None:
-            fields = merge_fields(draft.known_fields, fields, facts.job_ids)
-        templates.append(
-            Template(
-                group.pattern.text,
-                fields,
-                example=draft.known.example if draft.known else own[0].path,
-                file_count=len(own),
-                run_count=1,
-                id=draft.known.id if draft.known else 0,
-            )
-        )
-    return Learned(tuple(templates), tuple(draft.replaces for draft in drafts), matches, unknown)
+        if draft.known_fields is None:
+            unknown += group.files
+        templates.append(_template(draft, [files[place] for place in group.files], facts))
+    replaces = tuple(draft.replaces for draft in drafts)
+    return Learned(tuple(templates), replaces, matches, sorted(unknown))
+
+
+def _template(draft: _Draft, files: Sequence[Seen], facts: RunFacts) -> Template:
+    if not files and draft.known:
+        return replace(draft.known, file_count=0, run_count=0)
+    group = draft.group
+    fields = study(group.pattern, group.values, files, facts)
+    if draft.known_fields is not None:
+        fields = merge_fields(draft.known_fields, fields, facts.job_ids)
+    return Template(
+        group.pattern.text,
+        fields,
+        example=draft.known.example if draft.known else files[0].path,
+        file_count=len(files),
+        run_count=1,
+        id=draft.known.id if draft.known else 0,
+    )

@@ -13,7 +13,7 @@ from itertools import takewhile
 from iez_client.names.looks import RANDOM_NAME, TEMPORARY, is_random, may_be_random
 from iez_client.names.pattern import ALNUM, NUMBER, Pattern, pattern_of
 from iez_client.names.shapes import Group
-from iez_client.plan.template import escape
+from iez_client.plan.template import FIELDS_MAX, escape
 
 _DIGITS = "\0"  # a field, in place of a character: no name has it
 _RUNS = re.compile("([A-Za-z0-9]+)").split
@@ -61,7 +61,8 @@ def fold_random(groups: Sequence[Group]) -> list[Pattern]:
                 same[shape.key()].append(shape)
         for own in same.values():
             pattern = _starred(own)
-            patterns.update((id(shape), pattern) for shape in own)
+            if len(pattern.marks) <= FIELDS_MAX:
+                patterns.update((id(shape), pattern) for shape in own)
     return [patterns.get(id(shape), shape.group.pattern) for shape in shapes]
 
 

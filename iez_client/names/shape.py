@@ -21,8 +21,8 @@ _SAYS_PATH = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"[0-9]+")
-# One digit at the end of a word belongs to it (hdf5); more, or behind a mark, are a number.
-_COUNT = re.compile(r"(?<![A-Za-z0-9])[0-9]+|[0-9]{2,}")
+# In a run of letters and digits: one digit behind letters belongs to them (hdf5).
+_COUNT = re.compile(r"\A[0-9]+|[0-9]{2,}")
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _LETTERS_END = re.compile(r".+\.([A-Za-z]{1,5})")
 
@@ -92,10 +92,14 @@ def _folded(value: str, option: str) -> str:
         end = _LETTERS_END.fullmatch(base)
         if not end and base.rpartition(".")[2] not in EXTENSIONS:
             return "@"
-        return _RUN.sub(lambda run: "*" if is_random(run[0]) else _DIGITS.sub("#", run[0]), base)
+        return _with_runs_folded(base, _DIGITS)
     if _LETTERS_END.fullmatch(value):
         return _folded(f"./{value}", option)
-    return _RUN.sub(lambda run: "*" if is_random(run[0]) else run[0], _COUNT.sub("#", value))
+    return _with_runs_folded(value, _COUNT)
+
+
+def _with_runs_folded(text: str, numbers: re.Pattern[str]) -> str:
+    return _RUN.sub(lambda run: "*" if is_random(run[0]) else numbers.sub("#", run[0]), text)
 
 
 def _is_path(value: str, option: str) -> bool:

@@ -1,7 +1,7 @@
 """Wrappers: the words of one program in, its name and its own arguments out.
 
-Set aside are programs that only start another (`env`, `time`, `numactl`, …) and interpreters, for
-which the script is the program.
+Set aside are programs that only start another (`env`, `time`, `numactl`, …), and interpreters: the
+script is the program then.
 """
 
 # Lists of options are easier to read as texts.
@@ -82,12 +82,7 @@ _RUNNER_ONE = frozenset("-o --outfile -s --sort -rc".split())
 
 
 def program_of(words: list[str]) -> Program:
-    """The program behind all wrappers; of one that stands alone, itself."""
-    while words:
-        inner = _unwrapped(words)
-        if not inner:
-            break
-        words = inner
+    """The script of an interpreter, else the program itself."""
     if not words:
         return Program("", ())
     return _interpreted(words) or Program(base_name(words[0]), tuple(words[1:]))
@@ -97,8 +92,10 @@ def base_name(word: str) -> str:
     return PurePosixPath(word).name or word
 
 
-def _unwrapped(words: list[str]) -> list[str]:
+def unwrapped(words: list[str]) -> list[str]:
     """The words without the first wrapper; empty if there is none, or nothing behind it."""
+    if not words:
+        return []
     name = base_name(words[0])
     if _ASSIGNMENT.match(words[0]) and "/" not in words[0].partition("=")[0]:
         return words[1:]  # of a shell's text
