@@ -17,13 +17,15 @@ Real: sa.Double[float] = sa.Double()
 LongText = sa.Text().with_variant(mysql.LONGTEXT(), "mysql")
 _LONG_BYTES = sa.LargeBinary().with_variant(mysql.LONGBLOB(), "mysql")
 # Words compare byte by byte, as they do in SQLite.
-ON_SERVER: dict[str, Any] = {
+_ON_SERVER: dict[str, Any] = {
     "mysql_engine": "InnoDB",
     "mysql_charset": "utf8mb4",
     "mysql_collate": "utf8mb4_bin",
 }
+# As on servers, no id is given twice: who still writes to a deleted run must not meet another.
+BY_ID: dict[str, Any] = {**_ON_SERVER, "sqlite_autoincrement": True}
 # The rows of a run or planning lie together, as they do on servers.
-IN_ORDER: dict[str, Any] = {**ON_SERVER, "sqlite_with_rowid": False}
+IN_ORDER: dict[str, Any] = {**_ON_SERVER, "sqlite_with_rowid": False}
 _SIGN = 1 << 63
 
 

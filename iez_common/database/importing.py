@@ -173,7 +173,9 @@ class _Import:
             self._begin(Planning, None)
             return
         after = replace(planning, after_run_id=self._run_ids.get(planning.after_run_id, 0))
-        new_id = insert_planning(self._connection, application, after, is_complete=True)
+        new_id = insert_planning(
+            self._connection, application, after, self._now_s, is_complete=True
+        )
         self._begin(Planning, new_id)
 
     def _begin(self, kind: type, new_id: int | None) -> None:

@@ -47,7 +47,9 @@ class Plannings(Store):
         """Stores a planning in batches; it is seen when all of it is there. Older ones go."""
         session = self._session
         planning_id = session.write(
-            lambda connection: insert_planning(connection, application, planning, is_complete=False)
+            lambda connection: insert_planning(
+                connection, application, planning, session.clock(), is_complete=False
+            )
         )
         first = (prediction_row(planning_id, n, each) for n, each in enumerate(predictions))
         insert_in_batches(session, schema.predictions, first)
@@ -107,11 +109,16 @@ NEWEST = (_table.c.made_s.desc(), _table.c.id.desc())
 
 
 def insert_planning(
-    connection: "Connection", application: Application, planning: Planning, is_complete: bool
+    connection: "Connection",
+    application: Application,
+    planning: Planning,
+    now_s: float,
+    is_complete: bool,
 ) -> int:
     statement = _table.insert().values(
         application_id=application.id,
         is_complete=int(is_complete),
+        loaded_s=now_s,
         made_s=planning.made_s,
         after_run_id=planning.after_run_id or None,
         state=planning.state,
@@ -129,7 +136,7 @@ def trim_plannings(session: Session, application_id: int) -> None:
     mine = _table.c.application_id == application_id
     complete = sa.select(_table.c.id).where(mine, _table.c.is_complete == 1).order_by(*NEWEST)
     dead_s = session.clock() - DEAD_AFTER_S
-    dead = sa.select(_table.c.id).where(mine, _table.c.is_complete == 0, _table.c.made_s < dead_s)
+    dead = sa.select(_table.c.id).where(mine, _table.c.is_complete == 0, _table.c.loaded_s < dead_s)
 
     def surplus(connection: "Connection") -> list[int]:
         return [*connection.scalars(complete).all()[KEPT:], *connection.scalars(dead)]
@@ -140,7 +147,7 @@ def trim_plannings(session: Session, application_id: int) -> None:
 
 def delete_planning(session: Session, planning_id: int) -> None:
     mine = _table.c.id == planning_id
-    hide = sa.update(_table).where(mine).values(is_complete=0)
+    hide = sa.update(_table).where(mine).values(is_complete=0, loaded_s=0.0)
     session.write(lambda connection: connection.execute(hide))
     for table in (schema.predictions, _layouts):
         delete_in_batches(session, table, planning_id)

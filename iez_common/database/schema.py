@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 
 from iez_common.database.columns import (
+    BY_ID,
     IN_ORDER,
-    ON_SERVER,
     LongText,
     Name,
     Number,
@@ -27,7 +27,7 @@ applications = sa.Table(
     sa.Column("shape", Name, nullable=False),
     sa.Column("epoch", sa.Integer, nullable=False),
     sa.UniqueConstraint("owner", "app_key", name="applications_key"),
-    **ON_SERVER,
+    **BY_ID,
 )
 templates = sa.Table(
     "templates",
@@ -42,7 +42,7 @@ templates = sa.Table(
     number("file_count"),
     number("run_count"),
     sa.UniqueConstraint("application_id", "epoch", "text_hash", name="templates_key"),
-    **ON_SERVER,
+    **BY_ID,
 )
 runs = sa.Table(
     "runs",
@@ -67,7 +67,7 @@ runs = sa.Table(
     number("unknown_count"),
     sa.UniqueConstraint("application_id", "identity", name="runs_key"),
     sa.Index("runs_newest", "application_id", "is_complete", "started_s"),
-    **ON_SERVER,
+    **BY_ID,
 )
 files = sa.Table(
     "files",
@@ -107,10 +107,11 @@ plannings = sa.Table(
     own_id(),
     belongs_to("application"),
     sa.Column("is_complete", sa.SmallInteger, nullable=False),
+    sa.Column("loaded_s", Real, nullable=False),  # when its storing began
     sa.Column("made_s", Real, nullable=False),
     sa.Column("after_run_id", Number, sa.ForeignKey("runs.id", ondelete="SET NULL"), nullable=True),
     sa.Column("state", LongText, nullable=False),
-    **ON_SERVER,
+    **BY_ID,
 )
 predictions = sa.Table(
     "predictions",

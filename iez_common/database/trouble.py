@@ -27,6 +27,7 @@ _REFUSED = frozenset({1044, 1045, 1129, 1130, 1142, 1698})  # accounts and what 
 _SERVER_LOCKED = frozenset({1205, 1213})  # waited too long, deadlock
 _SERVER_FULL = frozenset({1021, 1030, 1114})
 _SERVER_READ_ONLY = frozenset({1290, 1792, 1836})
+_AWAY = "check the address and that the server runs"
 _NO_DATABASE = 1049
 _NO_TABLE = 1146
 
@@ -77,7 +78,9 @@ def _of_sqlite(error: sa.exc.DBAPIError, place: str) -> DatabaseError:
 def _of_server(error: sa.exc.DBAPIError, address: Server) -> DatabaseError:
     place = address.place
     code = _code(error)
-    words = getattr(error.orig, "msg", None) or str(error.orig)
+    words = " ".join(str(getattr(error.orig, "msg", None) or error.orig).split())
+    if "Timeout" in type(error.orig).__name__:
+        return DatabaseUnavailableError(f"{place} does not answer in time", _AWAY)
     if address.password:
         words = words.replace(address.password, "***")
     if code in _REFUSED:
@@ -95,9 +98,7 @@ def _of_server(error: sa.exc.DBAPIError, address: Server) -> DatabaseError:
     if code == _NO_TABLE:
         return DatabaseForeignError(f"{place} lacks a table: {words}", "iez db upgrade")
     if isinstance(error, sa.exc.InterfaceError | sa.exc.OperationalError) or code is None:
-        return DatabaseUnavailableError(
-            f"{place} does not answer: {words}", "check the address and that the server runs"
-        )
+        return DatabaseUnavailableError(f"{place} does not answer: {words}", _AWAY)
     return DatabaseError(f"{place}: {words}")
 
 

@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 
 from iez_common.database.columns import (
+    BY_ID,
     IN_ORDER,
-    ON_SERVER,
     LongText,
     Name,
     Number,
@@ -31,7 +31,7 @@ def upgrade() -> None:
         sa.Column("shape", Name, nullable=False),
         sa.Column("epoch", sa.Integer, nullable=False),
         sa.UniqueConstraint("owner", "app_key", name="applications_key"),
-        **ON_SERVER,
+        **BY_ID,
     )
     op.create_table(
         "templates",
@@ -45,7 +45,7 @@ def upgrade() -> None:
         number("file_count"),
         number("run_count"),
         sa.UniqueConstraint("application_id", "epoch", "text_hash", name="templates_key"),
-        **ON_SERVER,
+        **BY_ID,
     )
     op.create_table(
         "runs",
@@ -69,7 +69,7 @@ def upgrade() -> None:
         number("unknown_count"),
         sa.UniqueConstraint("application_id", "identity", name="runs_key"),
         sa.Index("runs_newest", "application_id", "is_complete", "started_s"),
-        **ON_SERVER,
+        **BY_ID,
     )
     op.create_table(
         "files",
@@ -106,12 +106,13 @@ def upgrade() -> None:
         own_id(),
         belongs_to("application"),
         sa.Column("is_complete", sa.SmallInteger, nullable=False),
+        sa.Column("loaded_s", Real, nullable=False),  # when its storing began
         sa.Column("made_s", Real, nullable=False),
         sa.Column(
             "after_run_id", Number, sa.ForeignKey("runs.id", ondelete="SET NULL"), nullable=True
         ),
         sa.Column("state", LongText, nullable=False),
-        **ON_SERVER,
+        **BY_ID,
     )
     op.create_table(
         "predictions",
