@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from examples import a_run, an_application, files, store_run
+from database_examples import a_run, an_application, files, store_run
 
 from iez_common.database import open_database, schema
 from iez_common.database.address import parse_address

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from database_examples import an_application, templates
 
-from examples import an_application, templates
 from iez_common.database import open_database
 
 pytest_plugins = ["database_fixtures"]
@@ -15,7 +15,7 @@ PROCESSES = 10
 START = """
 import sys, time
 sys.path.insert(0, {folder!r})
-from examples import *
+from database_examples import *
 from iez_common.database import open_database
 from iez_common.knowledge import Template
 number = int(sys.argv[1])

@@ -6,9 +6,9 @@ import traceback
 from pathlib import Path
 
 import pytest
+from database_examples import an_application, files, store_run
 from mariadb_server import PASSWORD, QUOTED_PASSWORD, USER, MariaDbServer
 
-from examples import an_application, files, store_run
 from iez_common.database import open_database
 from iez_common.errors import (
     DatabaseAddressError,

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
+from database_examples import a_run, an_application, files, store_run
 
-from examples import a_run, an_application, files, store_run
 from iez_common.database import open_database
 from iez_common.database.migrate import APPLICATION_ID
 from iez_common.errors import (
@@ -223,7 +223,7 @@ def test_pruning_gives_the_space_back(path: Path) -> None:
 WRITER = """
 import resource, sys
 sys.path.insert(0, {folder!r})
-from examples import an_application, files, store_run
+from database_examples import an_application, files, store_run
 from iez_common.database import open_database
 from iez_common.errors import DatabaseError
 database = open_database({url!r}, patience_s=5)

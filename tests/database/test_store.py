@@ -1,8 +1,7 @@
 """What is stored comes back, the same from a file and from a server."""
 
 import pytest
-
-from examples import (
+from database_examples import (
     LAYOUTS,
     ODD,
     ODD_FILES,
@@ -14,6 +13,7 @@ from examples import (
     store_run,
     templates,
 )
+
 from iez_common.database import Database
 from iez_common.errors import DatabaseError
 from iez_common.knowledge import Outcome

@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from examples import (
+from database_examples import (
     BIG,
     LAYOUTS,
     ODD,
@@ -19,6 +18,7 @@ from examples import (
     store_run,
     templates,
 )
+
 from iez_common.database import Database, Imported, open_database
 from iez_common.errors import ExportError
 from iez_common.knowledge import Application
