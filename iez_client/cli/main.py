@@ -43,6 +43,11 @@ COMMANDS = (
     Command("parse", "parse", "make a table of what a job did from its trace files"),
     Command("show", "show", "say what a job did with its files"),
     Command("sim place", "sim_place", "compare ways to place files, without a file system"),
+    Command("db info", "db_info", "say where the database is and what it holds"),
+    Command("db upgrade", "db_upgrade", "make its tables, or bring them to the newest version"),
+    Command("db export", "db_export", "write all that it holds as JSON lines"),
+    Command("db import", "db_import", "add what another database has exported"),
+    Command("db prune", "db_prune", "delete old runs from it"),
     Command("config show", "config", "print the settings and where they come from"),
 )
 EXAMPLE = """\

@@ -1,0 +1,27 @@
+"""What the commands `iez db …` share."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from iez_common.database import Database
+
+
+@contextmanager
+def made_database(upgrade: bool = False) -> "Iterator[Database]":
+    """The database; a file is made if it is not there yet."""
+    from iez_common import config
+    from iez_common.database import open_database
+
+    with open_database(config.database_url(config.load()), upgrade=upgrade) as database:
+        if database.set_aside:
+            note = f"the database was damaged; it is now {database.set_aside}, and a new one begun"
+            print(f"iez: note: {note}", file=sys.stderr)
+        yield database
+
+
+def count_of(count: int, thing: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
