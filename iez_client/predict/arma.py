@@ -27,6 +27,7 @@ class QuickFit:
     of_values: Values
     of_shocks: Values
     rmse: float  # one step ahead, in standard deviations of the series
+    tested: int  # last values over which it is taken
     information: float  # Akaike's, corrected for few values: the less, the better
 
 
@@ -70,9 +71,15 @@ def _best(values: Values, differenced: int, scale: float) -> QuickFit:
     p, q = orders[at]
     chosen = weights[at]
     return QuickFit(
-        (p, differenced, q), scale, float(chosen[0]), chosen[1 : 1 + p],
-        chosen[1 + LAGS : 1 + LAGS + q], float(np.sqrt(spread[at])), float(information[at]),
-    )  # fmt: skip
+        order=(p, differenced, q),
+        scale=scale,
+        constant=float(chosen[0]),
+        of_values=chosen[1 : 1 + p],
+        of_shocks=chosen[1 + LAGS : 1 + LAGS + q],
+        rmse=float(np.sqrt(spread[at])),
+        tested=len(wanted),
+        information=float(information[at]),
+    )
 
 
 def _used(p: int, q: int) -> list[bool]:

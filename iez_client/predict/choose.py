@@ -1,17 +1,21 @@
 """Choose: the method that would have done best so far, unless the last value would have done about
 as well.
 
-First the methods are compared to each other, at all earlier times. The best of them is then compared
-to the last value where the two disagreed about as much as they do now: that a spike is not followed
-by its like is seen after spikes only.
+A rule that has held for long, or nearly always, is taken first. Else the methods are compared to
+each other, at all earlier times. The best of them is then compared to the last value where the two
+disagreed about as much as they do now: that a spike is not followed by its like is seen after
+spikes only.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from iez_client.predict.arima import exact_arima
 from iez_client.predict.arma import quick_arima
+from iez_client.predict.exact import TOLERANCE
+from iez_client.predict.exceptions import but_for_exceptions, exceptions
 from iez_client.predict.level import last, level, shift
 from iez_client.predict.markov import markov
 from iez_client.predict.record import Forecast, Method, Score, Values
@@ -25,14 +29,18 @@ from iez_client.predict.season import (
     seasonal_trend,
     two_seasons,
 )
-from iez_client.predict.tail import tail
+from iez_client.predict.tail import settled, tail
 from iez_client.predict.trend import curve, damped, drift, growth, line
+from iez_client.predict.two_periods import both_hold, two_periods
 
 CANDIDATES: tuple[Method, ...] = (
     level, shift, tail, drift, line, growth, curve, damped, seasonal_last, seasonal_level,
     seasonal_line, seasonal_shift, seasonal_trend, seasonal_growth, two_seasons, quick_arima,
 )  # fmt: skip
-BY_NAME = {method.name: method for method in (last, *CANDIDATES, markov)}
+RULES: tuple[tuple[Method, Callable[[Values, int], str]], ...] = (
+    (two_periods, both_hold), (exceptions, but_for_exceptions), (tail, settled),
+)  # fmt: skip
+BY_NAME = {method.name: method for method in (last, two_periods, exceptions, *CANDIDATES, markov)}
 
 PRICE, RELATIVE_PRICE = 0.01, 0.05  # of freedom: in error, and in parts of the last value's error
 DOUBT = 0.4  # standard errors by which a gain is taken to be less than it seems
@@ -53,6 +61,9 @@ class Contest:
 
 def choose(values: Values, horizon: int) -> Forecast:
     """The forecast of the method that is chosen."""
+    for method, relies_on in RULES:
+        if why := relies_on(values, horizon):
+            return apply(method, values, horizon, why)
     base = record(last, values, horizon)
     contests = [
         _contest(method, plausible(values, ahead), base, values)
@@ -78,9 +89,9 @@ def choose(values: Values, horizon: int) -> Forecast:
     return _forecast(best.method, best.record, values, ahead, why, scores)
 
 
-def apply(method: Method, values: Values, horizon: int) -> Forecast:
+def apply(method: Method, values: Values, horizon: int, why: str = "") -> Forecast:
     """The forecast of a method that was asked for; of the last value where it cannot be used."""
-    why = f"{method.name} was asked for"
+    why = why or f"{method.name} was asked for"
     ahead = method(values, horizon)
     if ahead is None:
         why = f"{method.name} cannot be used: the series is too short or not of its kind"
@@ -138,6 +149,7 @@ def _forecast(
     method: Method, own: Record, values: Values, ahead: Values, why: str, scores: list[Score]
 ) -> Forecast:
     widths = half_widths(own.misses) if own.tested.any() else np.full(len(ahead), np.ptp(values))
+    widths += TOLERANCE * ahead
     return Forecast(
         tuple(ahead.tolist()), method.name, tuple(np.maximum(ahead - widths, 0.0).tolist()),
         tuple((ahead + widths).tolist()), own.error, why, tuple(scores),

@@ -118,32 +118,62 @@ def _drifts(rows: Values, slack: Values, period: int) -> Mask:
 def _drift_on(rows: Values, period: int, horizon: int) -> Values:
     steps = rows[:, period:] - rows[:, :-period]
     times = 1 + np.arange(horizon) // period
-    return _repeat(rows, period, horizon) + steps.mean(axis=1, keepdims=True) * times
+    return np.asarray(_repeat(rows, period, horizon) + steps.mean(axis=1, keepdims=True) * times)
 
 
-def _logs(rows: Values) -> Values:
-    return np.log(np.maximum(rows, np.finfo(np.float64).tiny))
+def _log_steps(rows: Values, period: int) -> Values:
+    """The mean, for each row."""
+    logs = np.log(rows)
+    return np.asarray((logs[:, period:] - logs[:, :-period]).mean(axis=1, keepdims=True))
 
 
 def _grows(rows: Values, slack: Values, period: int) -> Mask:
     """Every value is the same multiple of the one a period before."""
-    good = (rows > 0).all(axis=1)
-    logs = _logs(rows[good])
-    steps = logs[:, period:] - logs[:, :-period]
-    factor = np.exp(steps.mean(axis=1, keepdims=True))
-    off = np.abs(rows[good][:, period:] - rows[good][:, :-period] * factor)
-    good[good] = (off <= 2 * slack[good, None]).all(axis=1) & (off < rows[good][:, period:]).all(
-        axis=1
-    )
-    return np.asarray(good)
+    good = np.asarray((rows > 0).all(axis=1))
+    own = rows[good]
+    factor = np.exp(_log_steps(own, period))
+    off = np.abs(own[:, period:] - own[:, :-period] * factor)
+    good[good] = ((off <= 2 * slack[good, None]) & (off < own[:, period:])).all(axis=1)
+    return good
 
 
 def _grow_on(rows: Values, period: int, horizon: int) -> Values:
     """At most as far up or down again as the series has come."""
-    logs = _logs(rows)
-    steps = (logs[:, period:] - logs[:, :-period]).mean(axis=1, keepdims=True)
     times = np.minimum(1 + np.arange(horizon) // period, (rows.shape[1] - 1) // period)
-    return _repeat(rows, period, horizon) * np.exp(steps * times)
+    return np.asarray(_repeat(rows, period, horizon) * np.exp(_log_steps(rows, period) * times))
+
+
+def _square(rows: Values) -> tuple[Values, Values]:
+    """Parabolas by least squares over time in units of the length, and what they miss."""
+    at = np.arange(rows.shape[1]) / rows.shape[1]
+    powers = np.vander(at, 3)
+    parabolas = rows @ np.linalg.pinv(powers).T
+    return parabolas, np.abs(rows - parabolas @ powers.T)
+
+
+def _bends(rows: Values, slack: Values, period: int) -> Mask:
+    return np.asarray((_square(rows)[1] <= slack[:, None]).all(axis=1))
+
+
+def _bend_on(rows: Values, period: int, horizon: int) -> Values:
+    at = np.arange(rows.shape[1], rows.shape[1] + horizon) / rows.shape[1]
+    return np.asarray(_square(rows)[0] @ np.vander(at, 3).T)
+
+
+def _slopes_repeat(rows: Values, slack: Values, period: int) -> Mask:
+    """Every place of the period has its own slope."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.bool_)
+    steps = rows[:, period:] - rows[:, :-period]
+    return np.asarray(
+        (np.abs(steps[:, period:] - steps[:, :-period]) <= 4 * slack[:, None]).all(axis=1)
+    )
+
+
+def _slopes_on(rows: Values, period: int, horizon: int) -> Values:
+    steps = rows[:, -period:] - rows[:, -2 * period : -period]
+    at = np.arange(horizon)
+    return _repeat(rows, period, horizon) + steps[:, at % period] * (1 + at // period)
 
 
 RULES = (
@@ -152,10 +182,14 @@ RULES = (
          "every step is the same"),
     Rule("periodic", lambda n: range(2, max(n // 2 + 1, n - 1)), _repeats, _repeat,
          "the values repeat every {period}"),
-    Rule("geometric", lambda n: range(1, 1 + (n > 3)), _grows, _grow_on,
+    Rule("geometric", lambda n: range(1, 1 + (n > 2)), _grows, _grow_on,
          "every value is the same multiple of the one before"),
     Rule("periodic-drift", lambda n: range(2, (n - 1) // 2 + 1), _drifts, _drift_on,
          "the values repeat every {period}, shifted by the same step each time"),
     Rule("periodic-growth", lambda n: range(2, (n - 1) // 2 + 1), _grows, _grow_on,
          "the values repeat every {period}, times the same factor each time"),
+    Rule("quadratic", lambda n: range(1, 1 + (n > 4)), _bends, _bend_on,
+         "the steps grow by the same amount"),
+    Rule("periodic-slopes", lambda n: range(2, n // 3 + 1), _slopes_repeat, _slopes_on,
+         "every {period}th value grows by a step of its own"),
 )  # fmt: skip

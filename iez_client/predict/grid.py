@@ -6,14 +6,14 @@ from itertools import product
 
 import numpy as np
 
-from iez_client.predict.arima import Fitted, fit
+from iez_client.predict.arima import Fitted, fit, load
 from iez_client.predict.arma import Order
 from iez_client.predict.cores import spread
 from iez_client.predict.measure import errors
 from iez_client.predict.record import Forecast, Score, Values
 from iez_client.predict.rolling import plausible
 
-ORDERS: tuple[Order, ...] = tuple(product(range(6), repeat=3))
+ORDERS: tuple[Order, ...] = tuple(product(range(6), range(6), range(6)))
 
 
 def least_rmse(fits: Sequence[Fitted | None]) -> Fitted | None:
@@ -27,8 +27,7 @@ def paper(
     progress: Callable[[int, int], None] | None = None,
 ) -> Forecast:  # fmt: skip
     """Fits all orders on all cores; `progress` is told (fits done, of all)."""
-    import statsmodels.tsa.arima.model  # noqa: F401 - once, before the processes part
-
+    load()  # once, before the processes part
     fits = spread(partial(_fit, values, horizon), orders, progress)
     failed = sum(each is None or not each.converged for each in fits)
     best = least_rmse(fits)

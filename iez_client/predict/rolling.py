@@ -73,6 +73,6 @@ def half_widths(misses: Values) -> Values:
         near = near[np.isfinite(near)]
         if len(near):
             # Of few misses the largest is not the ninth of ten, but likely less.
-            widest = max(widest, float(np.quantile(near, 0.9)) * (1 + 1 / np.sqrt(len(near))))
+            widest = max(widest, float(np.quantile(near, 0.9)) * (1 + 3 / len(near)))
         widths[step] = widest
     return widths
