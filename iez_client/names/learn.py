@@ -11,7 +11,8 @@ from iez_client.names.known import KnownPatterns
 from iez_client.names.pattern import NUMBER, Pattern, pattern_of
 from iez_client.names.random_runs import fold_random
 from iez_client.names.roots import Roots
-from iez_client.names.shapes import Group, group_names, within_limit
+from iez_client.names.shapes import Group, within_limit
+from iez_client.names.sift import sift_names
 from iez_common.knowledge import Field, Template
 
 
@@ -48,7 +49,7 @@ def learn_names(files: Sequence[Seen], facts: RunFacts, known: Sequence[Template
         _Draft(Group(pattern_of(template.text), [], []), template, template.fields)
         for template in known
     ]
-    groups = group_names((file.path for file in files), facts.roots)
+    groups = sift_names([file.path for file in files], facts.roots)
     left = [part for group in _place(groups, drafts) for part in within_limit(group)]
     found, replaced = _new_drafts(left, drafts)
     _place(left, found)

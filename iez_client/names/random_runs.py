@@ -44,8 +44,9 @@ class _Shape:
 
 
 def fold_random(groups: Sequence[Group]) -> list[Pattern]:
-    """The pattern of each group, with `*` for random runs. Several groups may have the same."""
-    shapes = [_shape(group) for group in groups]
+    """The pattern of each group, with `*` for random runs. Several groups may have the same. One
+    that has a `*` already keeps its pattern."""
+    shapes = [_shape(group) for group in groups if set(group.pattern.marks) <= {NUMBER}]
     alike: dict[tuple[str, ...], list[_Shape]] = defaultdict(list)
     for shape in shapes:
         alike[shape.group.pattern.symbol, *shape.between].append(shape)
@@ -62,8 +63,8 @@ def fold_random(groups: Sequence[Group]) -> list[Pattern]:
         for own in same.values():
             pattern = _starred(own)
             if len(pattern.marks) <= FIELDS_MAX:
-                patterns.update((id(shape), pattern) for shape in own)
-    return [patterns.get(id(shape), shape.group.pattern) for shape in shapes]
+                patterns.update((id(shape.group), pattern) for shape in own)
+    return [patterns.get(id(group), group.pattern) for group in groups]
 
 
 def _shape(group: Group) -> _Shape:

@@ -23,11 +23,12 @@ class Group:
     values: list[tuple[str, ...]]
 
 
-def group_names(paths: Iterable[str], roots: Roots) -> list[Group]:
-    """Every run of digits is a field, but for those in the ends of names such as `.h5`."""
+def group_names(paths: Iterable[tuple[int, str]], roots: Roots) -> list[Group]:
+    """Of paths with their places. Every run of digits is a field, but for those in the ends of
+    names such as `.h5`."""
     heads = _Heads(roots)
     known = heads.of_directory
-    for place, path in enumerate(paths):
+    for place, path in paths:
         directory, _, name = path.rpartition("/")
         found = known.get(directory)
         if found is None:
