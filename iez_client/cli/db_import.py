@@ -3,7 +3,9 @@
 import argparse
 import shutil
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 from iez_client.cli.commands import Parser
@@ -25,9 +27,7 @@ def parser(command: str) -> Parser:
 
 
 def run_import(options: argparse.Namespace) -> int:
-    with ExitStack() as stack:
-        stream = _open_seekable(options.file, stack)
-        database = stack.enter_context(made_database())
+    with _seekable(options.file) as stream, made_database() as database:
         try:
             added = database.import_from(stream)
         except ExportError as error:
@@ -43,15 +43,17 @@ def run_import(options: argparse.Namespace) -> int:
     return 0
 
 
-def _open_seekable(name: str, stack: ExitStack) -> BinaryIO:
+@contextmanager
+def _seekable(name: str) -> Iterator[BinaryIO]:
     """The file; a copy of it where it is a pipe: the import may have to begin again."""
     try:
-        file = stack.enter_context(open(name, "rb"))  # noqa: PTH123, SIM115 - closed by the stack
-        if file.seekable():
-            return file
-        copy = stack.enter_context(tempfile.TemporaryFile())
-        shutil.copyfileobj(file, copy)
+        file = Path(name).open("rb")  # noqa: SIM115 - closed below
     except OSError as error:
         raise InputError(f"{name} cannot be read: {reason(error)}") from None
-    else:
-        return copy
+    with file:
+        if file.seekable():
+            yield file
+            return
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(file, copy)
+            yield copy
