@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from iez_common.database import schema
 from iez_common.database.bulk import plain, read_in_batches
-from iez_common.database.columns import key_of, to_bytes, to_text, unpack_values
+from iez_common.database.columns import key_of, to_bytes, unpack_values
 from iez_common.database.records import HistoryRow, StoredRun
 from iez_common.database.rows import FILE_COLUMNS, file_of
 from iez_common.database.runs import stored_run_of
@@ -56,39 +56,47 @@ class History(Store):
 
     def known_paths(self, application: Application, paths: Iterable[str]) -> set[str]:
         """Of these paths, those that a complete run of the application's epoch created."""
-        wanted = {to_bytes(path) for path in paths}
-        ordered = list(wanted)
-        known: set[bytes] = set()
-        for start in range(0, len(ordered), _PATHS_A_QUERY):
-            keys = [key_of(path) for path in ordered[start : start + _PATHS_A_QUERY]]
-            known |= self._session.read(
-                lambda connection, keys=keys: _created(connection, application, keys)  # type: ignore[misc]
-            )
-        return {to_text(path) for path in wanted & known}
+        wanted = {to_bytes(path): path for path in paths}
+        runs = {run.id for run in self.history_runs(application, only_successful=False)}
+        keys = [key_of(path) for path in wanted]
+        known: set[str] = set()
+        for start in range(0, len(keys), _PATHS_A_QUERY):
+            for run_id, path, _ in self._with_keys(keys[start : start + _PATHS_A_QUERY]):
+                if run_id in runs and path in wanted:
+                    known.add(wanted[path])
+        return known
 
     def newest_file(
         self, path: str, owner: str | None = None, application: Application | None = None
     ) -> tuple[StoredRun, ObservedFile] | None:
         """The file of this path in the newest run that created it."""
-        query = (
-            sa.select(_runs, *plain(_files, FILE_COLUMNS))
-            .join(_files)
-            .where(
-                _files.c.path_key == key_of(to_bytes(path)),
-                _files.c.path == path,
-                _runs.c.is_complete == 1,
-            )
-            .order_by(_runs.c.started_s.desc(), _runs.c.id.desc())
-            .limit(1)
-        )
+        name = to_bytes(path)
+        places = {
+            run_id: ordinal
+            for run_id, found, ordinal in self._with_keys([key_of(name)])
+            if found == name
+        }
+        runs = sa.select(_runs).where(_runs.c.id.in_(places), _runs.c.is_complete == 1)
+        runs = runs.order_by(_runs.c.started_s.desc(), _runs.c.id.desc()).limit(1)
         if application is not None:
-            query = query.where(_runs.c.application_id == application.id)
+            runs = runs.where(_runs.c.application_id == application.id)
         if owner is not None:
-            query = query.join(schema.applications).where(schema.applications.c.owner == owner)
-        row = self._session.read(lambda connection: connection.execute(query).first())
+            runs = runs.join(schema.applications).where(schema.applications.c.owner == owner)
+        row = self._session.read(lambda connection: connection.execute(runs).first())
         if row is None:
             return None
-        return stored_run_of(row), file_of(row[len(_runs.c) :])
+        files = sa.select(*plain(_files, FILE_COLUMNS)).where(
+            _files.c.run_id == row.id, _files.c.ordinal == places[row.id]
+        )
+        file = self._session.read(lambda connection: connection.execute(files).first())
+        return None if file is None else (stored_run_of(row), file_of(file))
+
+    def _with_keys(self, keys: list[int]) -> list[Any]:
+        """Run, path and place of the files with these keys. Of nothing else in the same query: a
+        planner that begins with the runs would go through all files."""
+        query = sa.select(*plain(_files, ("run_id", "path", "ordinal")))
+        query = query.where(_files.c.path_key.in_(keys))
+        return self._session.read(lambda connection: list(connection.execute(query)))
 
 
 def _read_runs(
@@ -109,18 +117,3 @@ def _read_runs(
         rows = list(connection.execute(query.where(_runs.c.status == 0)))
     rows = rows or list(connection.execute(query))
     return [stored_run_of(row).run for row in reversed(rows)]
-
-
-def _created(connection: "Connection", application: Application, keys: list[int]) -> set[bytes]:
-    query = (
-        sa.select(_files.c.path)
-        .distinct()
-        .join(_runs)
-        .where(
-            _files.c.path_key.in_(keys),
-            _runs.c.application_id == application.id,
-            _runs.c.epoch == application.epoch,
-            _runs.c.is_complete == 1,
-        )
-    )
-    return {to_bytes(path) for path in connection.scalars(query)}

@@ -84,25 +84,19 @@ class Plannings(Store):
         self, path: str, owner: str | None = None, application: Application | None = None
     ) -> tuple[StoredPlanning, PlannedLayout] | None:
         """What the newest planning with this path gave to it."""
-        query = (
-            sa.select(_table, *plain(_layouts, LAYOUT_COLUMNS))
-            .join(_layouts)
-            .where(
-                _layouts.c.path_key == key_of(to_bytes(path)),
-                _layouts.c.path == path,
-                _table.c.is_complete == 1,
-            )
-            .order_by(*NEWEST)
-            .limit(1)
-        )
+        # Without the plannings: a planner that begins with them would go through all layouts.
+        mine = sa.and_(_layouts.c.path_key == key_of(to_bytes(path)), _layouts.c.path == path)
+        found = sa.select(*plain(_layouts, LAYOUT_COLUMNS), _layouts.c.planning_id).where(mine)
+        rows = self._session.read(lambda connection: list(connection.execute(found)))
+        layouts = {row.planning_id: layout_of(row) for row in rows}
+        query = sa.select(_table).where(_table.c.id.in_(layouts), _table.c.is_complete == 1)
+        query = query.order_by(*NEWEST).limit(1)
         if application is not None:
             query = query.where(_table.c.application_id == application.id)
         if owner is not None:
             query = query.join(schema.applications).where(schema.applications.c.owner == owner)
         row = self._session.read(lambda connection: connection.execute(query).first())
-        if row is None:
-            return None
-        return stored_planning_of(row), layout_of(row[len(_table.c) :])
+        return None if row is None else (stored_planning_of(row), layouts[row.id])
 
 
 NEWEST = (_table.c.made_s.desc(), _table.c.id.desc())
