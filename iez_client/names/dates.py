@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 _NEAR_S = 86_400.0  # names may have local time, and a run may begin before midnight
 _SEPARATORS = ("-", "_", ".", ":", "T", "t", "h", "-T", "/", "", "@", "+")
+_DIGITS_MAX = 14  # of YYYYMMDDHHMMSS
 _PER_SECOND = {10: 1, 13: 10**3, 16: 10**6, 19: 10**9}  # by digits: seconds to nanoseconds
 
 
@@ -28,35 +29,32 @@ def date_fields(
 def _read(values: Sequence[str], literals: Sequence[str], place: int) -> tuple[int, float]:
     """How many fields from `place` on are one point in time, and which."""
     text = values[place]
+    if not text.isdigit():
+        return 0, 0.0
     if len(text) in _PER_SECOND and text[0] == "1":
         return 1, int(text) / _PER_SECOND[len(text)]
-    # Fields that belong together: year, month, day, then the time of day.
-    widths = {14: (4, 2, 2, 2, 2, 2), 12: (4, 2, 2, 2, 2), 8: (4, 2, 2), 4: (4,)}.get(len(text))
-    if widths is None or text[:2] not in ("19", "20"):
+    if len(text) not in (4, 8, 12, 14) or text[:2] not in ("19", "20"):
         return 0, 0.0
+    # Fields that belong together: year, month, day, then the time of day.
+    found = 0, 0.0
     digits = text
     taken = 1
-    while place + taken < len(values) and len(digits) < 14:
-        after = values[place + taken]
-        if literals[place + taken] not in _SEPARATORS or len(after) not in (2, 4, 6):
-            break
-        if len(digits) + len(after) > 14 or (len(digits) < 8 and len(after) > 4):
-            break
-        digits += after
-        taken += 1
-    for length in range(taken, 0, -1):
-        joined = "".join(values[place : place + length])
-        when_s = _seconds(joined)
+    while len(digits) <= _DIGITS_MAX:
+        when_s = _seconds(digits)
         if when_s is not None:
-            return length, when_s
-    return 0, 0.0
+            found = taken, when_s
+        if place + taken == len(values) or literals[place + taken] not in _SEPARATORS:
+            break
+        digits += values[place + taken]
+        taken += 1
+    return found
 
 
 def _seconds(digits: str) -> float | None:
     """Of YYYYMMDD, with HHMM or HHMMSS behind it or not."""
-    if len(digits) not in (8, 10, 12, 14):
+    if len(digits) not in (8, 10, 12, 14) or not digits.isdigit():
         return None
-    digits = digits.ljust(14, "0")
+    digits = digits.ljust(_DIGITS_MAX, "0")
     hour, minute, second = (int(digits[at : at + 2]) for at in (8, 10, 12))
     year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:8])
     try:

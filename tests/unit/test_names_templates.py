@@ -1,5 +1,7 @@
 """Templates of a run: what names of well-known programs become, and that each file is found."""
 
+import random
+import string
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +28,7 @@ from iez_client.plan.compile import compile_draft
 from iez_client.plan.draft import Draft
 from iez_client.plan.read import Plan
 from iez_client.plan.template import encode, parse
-from iez_common.knowledge import Field, Template
+from iez_common.knowledge import FORESEEN, Field, Template
 from iez_common.layout import plain
 
 COMMAND = ("app", "--out", "/l/o")
@@ -348,48 +350,73 @@ def test_people_see_constants_written_out() -> None:
     assert show(learned.templates[0]) == "{--out}/run_007/x##.h5"
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    st.lists(
-        st.lists(
-            st.text("aB1290_.#*\\-é\udcff", min_size=1, max_size=9).filter(
-                lambda name: name not in (".", "..")
-            ),
-            min_size=1,
-            max_size=3,
-        ),
-        min_size=1,
-        max_size=12,
-    )
-)
-def test_library_finds_the_template_of_every_file(names: list[list[str]]) -> None:
-    paths = sorted({"/l/" + "/".join(name) for name in names})
-    roots = roots_of(("app", "--out", "/l/a", "-x", "/l/B"), "/l")
-    facts = RunFacts(roots, 0, STARTED_S)
-    seen = [Seen(path) for path in paths]
-    learned = learn_names(seen, facts)
-    rules = [rule_text(template, roots) or "" for template in learned.templates]
+WORDS = ("r4x9q", "z9y7p", "alpha", "beta", "gamma", "run_1", "a.aB3xY9", "a.Qw7bZp", "12-b", "7")
+NAMES = st.one_of(st.text("aB1290_.#*\\-é\udcff", min_size=1, max_size=9), st.sampled_from(WORDS))
+PATHS = st.lists(
+    st.lists(NAMES.filter(lambda name: name not in (".", "..")), min_size=1, max_size=3),
+    min_size=1,
+    max_size=12,
+).map(lambda names: sorted({"/l/" + "/".join(name) for name in names}))
+SEVERAL_ROOTS = roots_of(("app", "--out", "/l/a", "-x", "/l/B"), "/l")
+
+
+def check_library_finds_the_same(paths: Sequence[str], learned: Learned) -> None:
+    rules = [rule_text(template, SEVERAL_ROOTS) or "" for template in learned.templates]
     plan = planned(rules)
     for path, match in zip(paths, learned.matches, strict=True):
         template = learned.templates[match.template]
-        found = plan.find(encode(path))
         own = parse(rules[match.template])
+        found = plan.find(encode(path))
         assert found.layout is not None
         assert found.template == ("" if own.path is not None else own.text)
-        assert field_values(template, roots, path) == match.values
+        assert field_values(template, SEVERAL_ROOTS, path) == match.values
         assert len(template.fields) == len(match.values) == len(own.fields)
+
+
+@settings(deadline=None)
+@given(PATHS)
+def test_library_finds_the_template_of_every_file(paths: list[str]) -> None:
+    facts = RunFacts(SEVERAL_ROOTS, 0, STARTED_S)
+    seen = [Seen(path) for path in paths]
+    learned = learn_names(seen, facts)
+    check_library_finds_the_same(paths, learned)
     again = learn_names(seen, facts, saved(learned))
-    assert again.unknown == []
-    assert again.matches == learned.matches
-    foreseen = [
-        expected.path
-        for number, template in enumerate(learned.templates)
-        for expected in expand(
-            template,
-            [(match.values, -1) for match in learned.matches if match.template == number],
-            0,
-            Coming(roots, 0),
-        )
-        if expected.path is not None
-    ]
-    assert set(foreseen) <= set(paths)
+    assert (again.matches, again.unknown) == (learned.matches, [])
+
+
+@settings(deadline=None)
+@given(st.lists(PATHS, min_size=3, max_size=3))
+def test_library_finds_every_file_of_later_runs(runs: list[list[str]]) -> None:
+    known: list[Template] = []
+    for paths in runs:
+        facts = RunFacts(SEVERAL_ROOTS, 0, STARTED_S)
+        learned = learn_names([Seen(path) for path in paths], facts, known)
+        check_library_finds_the_same(paths, learned)
+        known = saved(learned)
+
+
+@given(PATHS)
+def test_same_facts_give_the_same_names(paths: list[str]) -> None:
+    learned = learn_names([Seen(path) for path in paths], RunFacts(SEVERAL_ROOTS, 0, STARTED_S))
+    for number, template in enumerate(learned.templates):
+        own = [place for place, match in enumerate(learned.matches) if match.template == number]
+        files = [(learned.matches[place].values, -1) for place in own]
+        expected = expand(template, files, 0, Coming(SEVERAL_ROOTS, 0))
+        assert [each.source_index for each in expected] == list(range(len(own)))
+        if all(field.kind in FORESEEN for field in template.fields):
+            assert [each.path for each in expected] == [paths[place] for place in own]
+        else:
+            assert {each.path for each in expected} == {None}
+
+
+def test_large_run_with_random_names_is_learned_as_a_small_one() -> None:
+    made_up = random.Random(5)
+    marks = string.ascii_letters + string.digits
+    random_names = ["".join(made_up.choices(marks, k=6)) for _ in range(30_000)]
+    paths = [f"/l/o/tmp.{name}" for name in random_names]
+    paths += [f"/l/o/ckpt_{n:05d}.h5" for n in range(1000)]
+    learned = learn(paths)
+    assert sorted(texts(learned)) == ["{--out}/ckpt_#.h5", "{--out}/tmp.*"]
+    assert [match.values[0] for match in learned.matches[:30_000]] == random_names
+    again = learn(paths, known=saved(learned))
+    assert (again.matches, again.unknown) == (learned.matches, [])
