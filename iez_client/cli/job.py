@@ -24,6 +24,7 @@ from iez_common.errors import IezError, UsageError
 if TYPE_CHECKING:
     from iez_client.cli.job_line import Told
     from iez_client.learn.note import JobNote
+    from iez_client.learn.ready import Ready
     from iez_client.trace import Tracing
     from iez_common.config import Config
 
@@ -156,28 +157,25 @@ def _note_job(
     note = replace(note, mock=str(mock or ""), mock_state=str(state or ""))
     if "plan" in options:
         note = replace(note, plan="given")
-    elif learned := _learned_plan(note, settings):
-        note, image = replace(note, plan="learned"), learned
+    else:
+        ready = _ready_plan(note, settings)
+        note = replace(note, trouble=ready.trouble)
+        if ready.image:
+            note, image = replace(note, plan="learned"), ready.image
     note.write(run_dir / RUN_NOTE)
     return image
 
 
-def _learned_plan(note: "JobNote", settings: "Config") -> bytes | bytearray | None:
-    from iez_client.learn.ready import ready_plan
+def _ready_plan(note: "JobNote", settings: "Config") -> "Ready":
+    """What goes wrong here is told at the end of the job, with what came of it."""
+    from iez_client.learn.ready import Ready, ready_plan
 
     try:
-        ready = ready_plan(note, settings)
+        return ready_plan(note, settings)
     except IezError as error:
-        _say(f"{error.message}; the job runs without its plan{_hint(error)}")
-        return None
+        return Ready(trouble=f"{error.message}{_hint(error)}")
     except Exception as error:  # the job matters more
-        _say(f"{type(error).__name__}: {error}; the job runs without its plan")
-        return None
-    if ready is None:
-        return None
-    if ready.note:
-        _say(ready.note)
-    return ready.image
+        return Ready(trouble=f"{type(error).__name__}: {error}")
 
 
 def empty(file: Path) -> None:
@@ -193,6 +191,8 @@ def empty(file: Path) -> None:
 
 def finish(run_dir: Path, options: dict[str, str], quiet: bool) -> None:
     """Learns from the run, and says what was placed and seen."""
+    from dataclasses import replace
+
     from iez_client import trace
     from iez_client.cli import job_line
     from iez_client.plan.read import read_plan
@@ -205,9 +205,9 @@ def finish(run_dir: Path, options: dict[str, str], quiet: bool) -> None:
     trace.tidy(tracing, run_dir)
     settings = config.load({"learn": options.get("learn"), "state_dir": _state(run_dir)})
     when = settings["learn"].value
-    told = job_line.Told()
+    told = job_line.Told(before=note.trouble if note else "")
     if note is not None and when != "off" and trace.has_any(tracing):
-        told = _learn(note, tracing, settings, when)
+        told = replace(_learn(note, tracing, settings, when), before=note.trouble)
     if quiet and not told.trouble:
         return
     line = job_line.summary(plan, tracing, told, settings)

@@ -19,13 +19,14 @@ class Told:
     lesson: "Lesson | None" = None
     is_later: bool = False
     trouble: str = ""
+    before: str = ""  # what went wrong before the job
 
 
 def summary(plan: "Plan", tracing: "Tracing", told: Told, settings: "Config") -> str:
     """Without its `iez: `; empty where no watched file was met."""
     lesson = told.lesson
     if plan.has_entries:
-        missed = _missed(lesson) if lesson else ""
+        missed = _missed(lesson, settings) if lesson else ""
         outcomes = place.read_outcomes(tracing.directory, tracing.run)
         line, hint = place.summary(outcomes, missed), ""
     else:
@@ -34,6 +35,8 @@ def summary(plan: "Plan", tracing: "Tracing", told: Told, settings: "Config") ->
         return f"not learned: {told.trouble}" if told.trouble else ""
     if told.trouble:
         return f"{line}; not learned: {told.trouble}"
+    if told.before:
+        line += f"; the plan of earlier runs could not be used: {told.before}"
     if told.is_later:
         return f"{line}; learning from it in the background (try: {_iez(settings)} runs)"
     if lesson is None:
@@ -49,14 +52,17 @@ def _iez(settings: "Config") -> str:
     return "iez" if config.load()["state_dir"].value == state else f"IEZ_STATE_DIR={state} iez"
 
 
-def _missed(lesson: "Lesson") -> str:
-    """In place of `N not in the plan`, where it is known why."""
-    parts = []
-    if lesson.left_count:
-        parts.append(f"{lesson.left_count} too small to matter")
-    if lesson.unknown_count:
-        parts.append(f"{lesson.unknown_count} new")
-    return ", ".join(parts)
+def _missed(lesson: "Lesson", settings: "Config") -> str:
+    """In place of `N not in the plan`: why."""
+    from iez_client.learn.planning import policy_of
+
+    if not lesson.was_planned:
+        return ""
+    least_bytes = policy_of(settings).pin_min_bytes
+    small = sum(size_bytes < least_bytes for size_bytes in lesson.missed)
+    new = len(lesson.missed) - small
+    parts = [f"{small} too small to matter"] if small else []
+    return ", ".join([*parts, *([f"{new} new"] if new else [])])
 
 
 def _learned(lesson: "Lesson", hint: str, settings: "Config") -> str:

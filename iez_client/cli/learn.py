@@ -11,13 +11,16 @@ from iez_common.errors import IezError
 def parser(command: str) -> Parser:
     learn = Parser(
         command,
-        "Learns from runs whose traces are there and that nobody has learned from: those of\n"
-        "iez-run --learn=off is not among them. iez-run does this by itself; this is for runs\n"
-        "that ended while the database was out of reach.",
-        "  iez learn\n  iez learn traces",
+        "Learns from runs whose traces are kept and that nobody has learned from. iez-run does\n"
+        "this by itself; this is for runs that ended while the database was out of reach, and,\n"
+        "with --again, for a new database in place of one that was lost.",
+        "  iez learn\n  iez learn traces\n  iez learn --again",
     )
     learn.add_argument(
         "directory", metavar="TRACE_DIR", nargs="?", help="also those of this trace directory"
+    )
+    learn.add_argument(
+        "--again", action="store_true", help="also from runs that were learned from before"
     )
     learn.set_defaults(run=run_learn)
     return learn
@@ -28,7 +31,7 @@ def run_learn(options: argparse.Namespace) -> int:
     from iez_common import config
 
     directory = Path(options.directory) if options.directory else None
-    lessons = learn_all(config.load(), directory)
+    lessons = learn_all(config.load(), directory, options.again)
     for lesson in lessons:
         if isinstance(lesson, IezError):
             hint = f" (try: {lesson.hint})" if lesson.hint else ""
@@ -36,8 +39,10 @@ def run_learn(options: argparse.Namespace) -> int:
         elif lesson.trouble:
             print(f"iez: {lesson.application.name}: {lesson.trouble}", file=sys.stderr)
         else:
-            planned = f"{lesson.planned_count} files of the next run have a place"
-            print(f"{lesson.application.name}: {lesson.file_count} files, {planned}")
+            files = f"{lesson.file_count} file{'' if lesson.file_count == 1 else 's'}"
+            have = "has" if lesson.planned_count == 1 else "have"
+            planned = f"{lesson.planned_count} of the next run {have} a place"
+            print(f"{lesson.application.name}: {files}, {planned}")
     if not lessons:
         print("there is no run left to learn from")
     failed = [lesson for lesson in lessons if isinstance(lesson, IezError)]

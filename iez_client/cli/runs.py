@@ -82,12 +82,12 @@ def run_runs(options: argparse.Namespace) -> int:
 
 
 def _note_waiting() -> None:
-    from iez_client.learn.note import pending_below
+    from iez_client.learn.note import kept_folders, notes_in
     from iez_client.trace import TRACES
     from iez_common import config
 
     state = config.load().path("state_dir")
-    waiting = len(pending_below(state / TRACES)) if state else 0
+    waiting = len(notes_in(kept_folders(state / TRACES))) if state else 0
     if waiting:
         runs = "1 run is" if waiting == 1 else f"{waiting} runs are"
         print(f"iez: note: {runs} not learned from yet (try: iez learn)", file=sys.stderr)

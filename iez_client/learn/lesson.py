@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from iez_client.learn.memory import open_memory, owner_name
 from iez_client.learn.note import (
     JobNote,
-    pending_below,
-    pending_in,
+    kept_folders,
+    notes_in,
     read_note,
     set_learned,
 )
@@ -48,7 +48,7 @@ class Lesson:
     application: Application
     file_count: int = 0
     unknown_count: int = 0
-    left_count: int = 0  # files of known names that the plan leaves to Lustre
+    missed: tuple[int, ...] = ()  # bytes of each file that was not in the plan
     planned_count: int = 0  # files of the next run that have a place
     was_planned: bool = False  # the run itself had a plan by earlier runs
     is_afresh: bool = False
@@ -85,25 +85,29 @@ def learn_from(note_path: Path, config: Config) -> Lesson:
         return _plan(database, lesson, note, config)
 
 
-def learn_all(config: Config, directory: Path | None = None) -> list[Lesson | IezError]:
-    """Learns from the runs of `directory`, and from those that nobody has learned from."""
+def learn_all(
+    config: Config, directory: Path | None = None, again: bool = False
+) -> list[Lesson | IezError]:
+    """Learns from the runs of `directory`, and from those that are kept, as far as nobody has;
+    `again`: as far as this database does not know them."""
     state = config.path("state_dir")
-    waiting = pending_in(directory) if directory else []
-    if state:
-        waiting += [path for path in pending_below(state / TRACES) if path not in waiting]
+    folders = [directory] if directory else []
+    waiting = notes_in(folders + (kept_folders(state / TRACES) if state else []), again)
     found: list[Lesson | IezError] = []
     for path in waiting:
         try:
-            found.append(learn_from(path, config))
+            lesson = learn_from(path, config)
         except IezError as error:
             found.append(error)
+        else:
+            found += [] if lesson.is_known else [lesson]
     return found
 
 
 def learn_abandoned(config: Config, now_s: float) -> None:
     """Learns from runs whose learner was killed. Trouble with these is not the user's now."""
     state = config.path("state_dir")
-    for path in pending_below(state / TRACES) if state else []:
+    for path in notes_in(kept_folders(state / TRACES)) if state else []:
         with contextlib.suppress(IezError, OSError):
             if now_s - path.stat().st_mtime > _ABANDONED_S:
                 learn_from(path, config)
@@ -147,12 +151,11 @@ def _remember(database: "Database", note: JobNote, observed: ObservedRun, trace_
         is_known = any(each.run.identity == note.run for each in database.runs(application))
         return Lesson(application, is_known=is_known, is_underway=not is_known)
     _add_files(database, application, run_id, observed, learned, unknown_count)
-    left = sum(each.outcome == _MISSED for each in observed.files) - unknown_count
     return Lesson(
         application,
         len(seen),
         unknown_count,
-        left_count=max(0, left),
+        missed=tuple(each.write_bytes for each in observed.files if each.outcome == _MISSED),
         was_planned=note.plan == "learned",
         is_afresh=is_afresh,
     )

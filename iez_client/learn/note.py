@@ -35,6 +35,7 @@ class JobNote:
     mock: str = ""
     mock_state: str = ""
     plan: str = ""  # `given` by the user, `learned` from earlier runs; empty: it had none
+    trouble: str = ""  # why it had not the plan that earlier runs led to
     run: int = 0  # the number in its traces
 
     def ended(self, run: int, status: int, now_s: float) -> "JobNote":
@@ -98,18 +99,21 @@ def pending_path(directory: Path, run: int) -> Path:
     return directory / f"{run:016x}{PENDING}"
 
 
-def pending_in(directory: Path) -> list[Path]:
+def kept_folders(traces: Path) -> list[Path]:
+    """The trace directories that iez keeps."""
     with contextlib.suppress(OSError):
-        return sorted(directory.glob(f"*{PENDING}"))
+        return [path for path in traces.iterdir() if path.is_dir()]
     return []
 
 
-def pending_below(kept: Path) -> list[Path]:
-    """The notes of runs that were not learned from, oldest first, in all of iez's trace
-    directories."""
-    with contextlib.suppress(OSError):
-        return sorted(kept.glob(f"*/*{PENDING}"), key=lambda path: path.name)
-    return []
+def notes_in(folders: Sequence[Path], again: bool = False) -> list[Path]:
+    """The notes of runs that were not learned from, or of all, oldest first."""
+    endings = (PENDING, LEARNED) if again else (PENDING,)
+    found: set[Path] = set()
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            found.update(path for path in folder.iterdir() if path.suffix in endings)
+    return sorted(found, key=lambda path: path.name)
 
 
 def set_learned(path: Path) -> None:

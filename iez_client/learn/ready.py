@@ -20,16 +20,16 @@ _PATIENCE_S = 5.0  # for a locked database, while the job waits
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A plan that holds here and now."""
+    """A plan that holds here and now. None: nothing is known of the application, or it writes
+    nothing to be placed."""
 
-    image: bytes | bytearray
-    note: str = ""  # what the user should know
+    image: bytes | bytearray | None = None
+    trouble: str = ""  # what the user should know
 
 
-def ready_plan(note: JobNote, config: Config) -> Ready | None:
-    """None: nothing is known of the application, or it writes nothing to be placed. What was stored
-    is used as it is where it still fits; for other directories or ranks, and once it is old, it is
-    made again from the database."""
+def ready_plan(note: JobNote, config: Config) -> Ready:
+    """What was stored is used as it is where it still fits; for other directories or ranks, and
+    once it is old, it is made again from the database."""
     key = identify(note.command, note.app).key
     roots = roots_of(note.command, note.directory)
     file_systems = known_file_systems(config)
@@ -39,14 +39,14 @@ def ready_plan(note: JobNote, config: Config) -> Ready | None:
     if found and found.is_fresh(time.time()):
         image = _bound(found, file_systems, config)
         if image or not found.plan:
-            return Ready(image) if image else None
+            return Ready(image)
     try:
         return _remade(key, note, file_systems, config)
     except IezError as error:
         image = _bound(found, file_systems, config) if found else None
         if image is None:
             raise
-        return Ready(image, f"the plan of earlier is used, as none could be made: {error.message}")
+        return Ready(image, f"it could not be made again: {error.message}")
 
 
 def _bound(
@@ -59,21 +59,21 @@ def _bound(
         return None
 
 
-def _remade(
-    key: str, note: JobNote, file_systems: Sequence[FileSystem], config: Config
-) -> Ready | None:
+def _remade(key: str, note: JobNote, file_systems: Sequence[FileSystem], config: Config) -> Ready:
     from iez_client.learn.memory import has_memory, open_memory, owner_name
     from iez_client.learn.planning import NextRun, make_plan
 
     if not has_memory(config):
-        return None
+        return Ready()
     with open_memory(config, _PATIENCE_S) as database:
+        if database.set_aside:
+            return Ready(trouble=f"the database was damaged and is now {database.set_aside}")
         known = database.find_applications(owner_name(), key)
         application = next((each for each in known if each.key == key), None)
         if application is None:
-            return None
+            return Ready()
         next_run = NextRun(note.command, note.directory, note.rank_count)
         made = make_plan(database, application, next_run, config)
     if made.path is None:
-        return None
+        return Ready()
     return Ready(rebind(read_plan(made.path), file_systems, config.refresh_ms))
