@@ -41,7 +41,8 @@ def _shocks(values: Values) -> tuple[Values, int]:
     """What a long autoregression did not foresee, and how many values it needs before."""
     lags = max(1, min(2 * LAGS, len(values) // 5))
     known = np.column_stack([np.ones(len(values) - lags), _columns(values, lags, lags)])
-    weights = np.linalg.lstsq(known, values[lags:], rcond=None)[0]
+    system = known.T @ known + RIDGE * len(known) * np.eye(lags + 1)
+    weights = np.linalg.solve(system, known.T @ values[lags:])
     return np.concatenate([np.zeros(lags), values[lags:] - known @ weights]), lags
 
 

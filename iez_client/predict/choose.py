@@ -106,7 +106,8 @@ def _contest(method: Method, ahead: Values, base: Record, values: Values) -> Con
     price = PRICE + RELATIVE_PRICE * base.error
     handicap = price * method.freedom / np.sqrt(len(values))
     gains = _gains(own, base)
-    gain = float(gains.mean()) * len(gains) / (len(gains) + 1) if len(gains) else 0.0
+    weights = _lateness(own, values)
+    gain = float(np.average(gains, weights=weights)) * _trust(len(gains)) if len(gains) else 0.0
     return Contest(method, own, ahead, handicap, gain - handicap)
 
 
@@ -115,11 +116,23 @@ def _gains(own: Record, base: Record) -> Values:
     return np.asarray(np.nanmean((base.errors - own.errors)[own.tested], axis=1))
 
 
+def _lateness(own: Record, values: Values) -> Values:
+    """Weights of the origins: the more was known, the more it was like now."""
+    return origins(len(values))[own.tested] / len(values)
+
+
+def _trust(runs: float) -> float:
+    """In a mean of so many: as if one more had come to nothing."""
+    return runs / (runs + 1)
+
+
 def _gain_when_as_far_apart(best: Contest, base: Record, values: Values) -> float:
     """What can be expected now, in doubt less."""
     now = float(np.abs(best.ahead - values[-1]).mean())
     moves = best.record.moves[best.record.tested]
-    weights = np.minimum(1.0, moves / (ALIKE * now)) if now > 0 else np.ones(len(moves))
+    weights = _lateness(best.record, values)
+    if now > 0:
+        weights = weights * np.minimum(1.0, moves / (ALIKE * now))
     runs = float(weights.sum())
     if runs == 0:
         return 0.0
@@ -129,7 +142,7 @@ def _gain_when_as_far_apart(best: Contest, base: Record, values: Values) -> floa
     # Origins share most of what they forecast: only so many are independent.
     apart = 1 + (len(values) - int(origins(len(values))[0])) / len(best.ahead)
     doubt = DOUBT * deviation / np.sqrt(max(min(runs, apart), 0.5))
-    return float(mean * runs / (runs + 1) - doubt - best.handicap)
+    return float(mean * _trust(runs) - doubt - best.handicap)
 
 
 def _refined(method: Method, values: Values, ahead: Values) -> Values:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iez_client.predict.exact import TOLERANCE
+from iez_client.predict.middle import lower_median, median
 from iez_client.predict.record import Values, named
 from iez_client.predict.tail import described
 
@@ -30,20 +31,15 @@ def find_broken(values: Values) -> Broken | None:
     slack = 2 * TOLERANCE * float(values.max())
     at = np.arange(len(values))
     for period in range(1, len(values) // CYCLES + 1):
-        step = float(np.median(values[period:] - values[:-period]))
+        step = median(values[period:] - values[:-period])
         flat = values - step * (at // period)
-        season = np.array([_middle(flat[phase::period]) for phase in range(period)])
+        season = np.array([lower_median(flat[phase::period]) for phase in range(period)])
         odd = np.abs(flat - season[at % period]) > slack
         regular = len(values) - int(odd.sum())
         # The season itself is taken from the values: what is left confirms it.
         if regular >= REGULAR * len(values) and regular - period >= len(values) / 2:
             return Broken(season, step, int(odd.sum())) if _single(odd) else None
     return None
-
-
-def _middle(values: Values) -> float:
-    """The lower median: one of the values."""
-    return float(np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2])
 
 
 def _single(odd: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from iez_client.predict.measure import errors
+from iez_client.predict.middle import median
 from iez_client.predict.record import Values, named
 
 MOST_CHOICES = 200  # values of which the best level is sought; more do not make it better
@@ -37,25 +38,25 @@ def shift(values: Values, horizon: int) -> Values:
 
 
 def last_shift(values: Values) -> int:
-    """Where the present level begins, by the best split into levels: least squares, and a price
-    for every level that grows with the scatter from value to value."""
+    """Where the present level begins: the series is split in two where that explains most, then its
+    later part, until a split explains no more than chance would."""
     count = len(values)
     if count < 4:
         return 0
     calm = _without_spikes(values)
-    scatter = 1.05 * float(np.median(np.abs(np.diff(values))))  # a standard deviation, robustly
-    price = 3.0 * np.log(count) * max(scatter, 1e-9 * float(np.abs(values).max())) ** 2
-    sums = np.concatenate([[0.0], np.cumsum(calm)])
-    squares = np.concatenate([[0.0], np.cumsum(calm * calm)])
-    cost, start = np.zeros(count + 1), np.zeros(count + 1, dtype=np.intp)
-    begins = np.arange(count)
-    for end in range(1, count + 1):
-        sizes = end - begins[:end]
-        spread = squares[end] - squares[:end] - (sums[end] - sums[:end]) ** 2 / sizes
-        total = cost[:end] + np.maximum(spread, 0.0) + price
-        start[end] = total.argmin()
-        cost[end] = total[start[end]]
-    return int(start[count])
+    scatter = 1.05 * median(np.abs(np.diff(values)))  # a standard deviation, robustly
+    price = 3.0 * np.log(count) * max(scatter, 1e-9 * float(values.max())) ** 2
+    start = 0
+    while count - start >= 4:
+        part = calm[start:] - calm[start:].mean()
+        sizes = np.arange(1, len(part))
+        # What two levels explain: the square of the first part's sum, over both lengths.
+        explained = np.cumsum(part)[:-1] ** 2 * len(part) / (sizes * (len(part) - sizes))
+        split = int(explained.argmax())
+        if explained[split] <= price:
+            break
+        start += split + 1
+    return start
 
 
 def _without_spikes(values: Values) -> Values:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from iez_client.predict.middle import median
 from iez_client.predict.record import Values, named
 
 MOST_STATES = 12
@@ -33,5 +34,5 @@ def _states(values: Values) -> tuple[Values, NDArray[np.intp]]:
         edges = np.unique(np.quantile(values, np.linspace(0, 1, MOST_STATES // 2 + 1)[1:-1]))
         states = np.searchsorted(edges, values, side="right")
         states = np.unique(states, return_inverse=True)[1]
-        seen = np.array([np.median(values[states == each]) for each in range(states.max() + 1)])
+        seen = np.array([median(values[states == each]) for each in range(states.max() + 1)])
     return seen, states

@@ -5,6 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from iez_client.predict.level import best_level, shift
+from iez_client.predict.middle import median, medians_by_phase
 from iez_client.predict.record import Continue, Named, Values, named
 from iez_client.predict.trend import growth, line, robust_line
 
@@ -27,7 +28,7 @@ def _period_of(data: bytes) -> int:
     flat = values - slope * np.arange(count)
     lags = np.arange(1, count // 2 + 1)
     unlike = np.array([np.abs(flat[lag:] - flat[:-lag]).mean() for lag in lags])
-    usual = float(np.median(unlike))
+    usual = median(unlike)
     # The mean of n differences of noise scatters by about 1/√n: what stands out lies lower still.
     good = (unlike < usual * (1 - 2 / np.sqrt(count - lags))) & (unlike < unlike[0])
     if not good.any():
@@ -59,9 +60,9 @@ def seasonal_line(values: Values, horizon: int) -> Values | None:
     period = period_of(values)
     if not period:
         return None
-    slope = float(np.median(values[period:] - values[:-period])) / period
+    slope = median(values[period:] - values[:-period]) / period
     at = np.arange(len(values) + horizon)
-    levels = _medians(values - slope * at[: len(values)], period)
+    levels = medians_by_phase(values - slope * at[: len(values)], period)
     ahead = at[len(values) :]
     return np.asarray(levels[ahead % period] + slope * ahead)
 
@@ -74,19 +75,15 @@ def two_seasons(values: Values, horizon: int) -> Values | None:
         return None
     at = np.arange(len(values) + horizon)
     known, ahead = at[: len(values)], at[len(values) :]
-    one = _medians(values, first)
+    one = medians_by_phase(values, first)
     second = period_of(values - one[known % first])
     if not second or second % first == 0:
         return None
     two = np.zeros(second)
     for _ in range(ROUNDS):
-        two = _medians(values - one[known % first], second)
-        one = _medians(values - two[known % second], first)
+        two = medians_by_phase(values - one[known % first], second)
+        one = medians_by_phase(values - two[known % second], first)
     return np.asarray(one[ahead % first] + two[ahead % second])
-
-
-def _medians(values: Values, period: int) -> Values:
-    return np.array([np.median(values[phase::period]) for phase in range(period)])
 
 
 def _factors(values: Values, period: int) -> Values | None:
@@ -99,7 +96,7 @@ def _factors(values: Values, period: int) -> Values | None:
         return None
     start = (len(weights) - 1) // 2
     ratios = values[start : start + len(about)] / about
-    found = np.roll(_medians(ratios, period), start)
+    found = np.roll(medians_by_phase(ratios, period), start)
     return found / found.mean() if found.min() > 0 else None
 
 

@@ -1,20 +1,30 @@
 """Trend: methods that follow a line or a curve."""
 
-import numpy as np
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from iez_client.predict.middle import median
 from iez_client.predict.record import Values, named
 
-MOST_PAIRS = 60  # values between which slopes are taken
+MOST_PAIRED = 60  # values between which slopes are taken
+
+
+@lru_cache(maxsize=256)
+def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Places of all pairs of values; of a long series, between so many of them."""
+    at = np.unique(np.linspace(0, count - 1, min(count, MOST_PAIRED)).astype(np.intp))
+    first, second = np.triu_indices(len(at), 1)
+    return at[first], at[second]
 
 
 def robust_line(values: Values) -> tuple[float, float]:
     """Value at the last time, and slope: medians over all pairs (Theil and Sen)."""
-    at = np.unique(np.linspace(0, len(values) - 1, MOST_PAIRS).astype(np.intp))
-    chosen = values[at]
-    first, second = np.triu_indices(len(at), 1)
-    slope = float(np.median((chosen[second] - chosen[first]) / (at[second] - at[first])))
+    first, second = _pairs(len(values))
+    slope = median((values[second] - values[first]) / (second - first))
     back = np.arange(len(values)) - (len(values) - 1)
-    return float(np.median(values - slope * back)), slope
+    return median(values - slope * back), slope
 
 
 @named("line", freedom=2.0)
