@@ -8,7 +8,9 @@ from itertools import pairwise
 from iez_client.names.pattern import NUMBER, Pattern, pattern_of
 from iez_client.names.roots import Roots
 from iez_client.plan.template import escape
-from iez_common.knowledge import FORESEEN, Field, Template
+from iez_common.knowledge import FORESEEN, Template
+
+Made = tuple[tuple[str, ...], int]  # the values of a file, and the rank that created it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,12 @@ class Expected:
 
 def expand(
     template: Template,
-    files: Sequence[tuple[tuple[str, ...], int]],
+    files: Sequence[Made],
     ranks_then: int,
     coming: Coming,
     shifts: Sequence[int] = (),
 ) -> list[Expected]:
-    """`files` are the values and ranks of the last run's. `shifts` tells for each field how far
+    """`files` are those of the last run. `shifts` tells for each field how far
     its steps move on (step_shifts). Empty if the next command has no such root."""
     pattern = pattern_of(template.text)
     root = coming.roots.join(pattern.symbol, "")
@@ -56,9 +58,10 @@ def expand(
     rule = _rule(pattern, root)
     chosen = chooser(template)
     is_foreseen = all(field.kind in FORESEEN for field in template.fields)
-    next_values = _NextValues(template.fields, files, ranks_then, coming.rank_count, shifts)
+    ranks = _Ranks(template, files, ranks_then, coming.rank_count)
+    next_values = _NextValues(template, files, ranks, shifts)
     found = []
-    for source, rank in _ranks(template, files, ranks_then, coming.rank_count):
+    for source, rank in ranks.sources():
         values = next_values.of(files[source][0], files[source][1], rank)
         path = root + pattern.fill(values) if is_foreseen else None
         found.append(Expected(path, rule, values, rank, source, chosen))
@@ -108,75 +111,84 @@ def _rule(pattern: Pattern, root: str) -> str:
     return escape(root) + pattern.text[len(pattern.symbol) :]
 
 
-def _ranks(
-    template: Template, files: Sequence[tuple[tuple[str, ...], int]], then: int, coming: int
-) -> Iterator[tuple[int, int]]:
-    """Which file of the last run each file comes from, and the rank that will create it."""
-    own_rank = any(field.kind == "rank" for field in template.fields)
-    own_name = any(field.kind not in FORESEEN for field in template.fields)
-    if then < 1 or coming < 1 or then == coming:
-        yield from ((source, rank) for source, (_, rank) in enumerate(files))
-        return
-    if not (own_rank or own_name):
-        # The names do not depend on the rank, so they stay; only who creates them may be another.
-        for source, (_, rank) in enumerate(files):
-            yield source, rank if rank < coming else rank * coming // then
-        return
-    of_rank: dict[int, list[int]] = defaultdict(list)
-    for source, (_, rank) in enumerate(files):
-        of_rank[rank].append(source)
-        if rank < coming:
-            yield source, rank
-    before = sorted(rank for rank in of_rank if rank >= 0)
-    after = _ranks_after(before, then, coming)
-    for place, rank in enumerate(after):
-        if rank not in of_rank:
-            resembled = before[place * len(before) // len(after)]
-            yield from ((source, rank) for source in of_rank[resembled])
+class _Ranks:
+    """Which ranks create files of a template, then and next time."""
 
+    def __init__(self, template: Template, files: Sequence[Made], then: int, coming: int) -> None:
+        self._files = files
+        self.then = then
+        # Without one of the two counts nothing is known to change.
+        self.coming = coming if coming > 0 and then > 0 else then
+        self.is_changed = self.coming != then
+        self.in_names = any(field.kind == "rank" for field in template.fields)
+        is_foreseen = all(field.kind in FORESEEN for field in template.fields)
+        self._is_each = self.in_names or (not is_foreseen and then > 1)
+        self.before = sorted({rank for _, rank in files if rank >= 0})
+        self.after = self._after()
 
-def _ranks_after(before: Sequence[int], then: int, coming: int) -> Sequence[int]:
-    """The ranks that create files next time: every k-th if it was so, else those that did."""
-    if len(before) > 1:
-        every = before[1] - before[0]
-        first = before[0]
-        if first < every and list(before) == list(range(first, then, every)):
-            return range(first, coming, every)
-    return [rank for rank in before if rank < coming]
+    def _after(self) -> Sequence[int]:
+        """All ranks, or every k-th, if it was so; else those that did."""
+        before = self.before
+        if self._is_each and before == list(range(self.then)):
+            return range(self.coming)
+        if self._is_each and len(before) > 1:
+            first, every = before[0], before[1] - before[0]
+            if first < every and before == list(range(first, self.then, every)):
+                return range(first, self.coming, every)
+        return [rank for rank in before if rank < self.coming]
+
+    def sources(self) -> Iterator[tuple[int, int]]:
+        """For each file to come the one that it comes from or resembles, and its rank."""
+        if not self.is_changed:
+            yield from ((source, rank) for source, (_, rank) in enumerate(self._files))
+            return
+        if not self._is_each:
+            # The names do not depend on ranks, so they stay; only who creates them may be another.
+            for source, (_, rank) in enumerate(self._files):
+                yield source, rank if rank < self.coming else rank * self.coming // self.then
+            return
+        of_rank: dict[int, list[int]] = defaultdict(list)
+        for source, (_, rank) in enumerate(self._files):
+            of_rank[rank].append(source)
+            if rank < self.coming:
+                yield source, rank
+        for place, rank in enumerate(self.after):
+            if rank not in of_rank:
+                resembled = self.before[place * len(self.before) // len(self.after)]
+                yield from ((source, rank) for source in of_rank[resembled])
 
 
 class _NextValues:
     """Puts the next run's values into the fields of a file."""
 
     def __init__(
-        self,
-        fields: Sequence[Field],
-        files: Sequence[tuple[tuple[str, ...], int]],
-        then: int,
-        coming: int,
-        shifts: Sequence[int],
+        self, template: Template, files: Sequence[Made], ranks: _Ranks, shifts: Sequence[int]
     ) -> None:
-        self._ranks = [(n, field) for n, field in enumerate(fields) if field.kind == "rank"]
+        fields = list(enumerate(template.fields))
+        self._ranks = [(n, field) for n, field in fields if field.kind == "rank"]
         self._steps = [
-            (n, field, shifts[n])
-            for n, field in enumerate(fields)
-            if field.kind == "step" and n < len(shifts) and shifts[n]
+            (n, field, shift)
+            for (n, field), shift in zip(fields, shifts, strict=False)
+            if field.kind == "step" and shift
         ]
-        self._fixed: dict[int, str] = {}
-        if then < 1 or coming < 1 or then == coming:
+        self._parts: list[tuple[int, str]] = []
+        if not ranks.is_changed or not files:
             return
-        creators = sorted({rank for _, rank in files if rank >= 0})
-        counts = {then: coming, len(creators): len(_ranks_after(creators, then, coming))}
-        for n, field in enumerate(fields):
-            if field.kind == "parts" and files:
+        counts = {}
+        if ranks.in_names:
+            counts[len(ranks.before)] = len(ranks.after)
+        if ranks.in_names or ranks.then > 1:  # one file of a run of one rank may be all ranks'
+            counts[ranks.then] = ranks.coming
+        for n, field in fields:
+            if field.kind == "parts":
                 count = int(files[0][0][n])
-                self._fixed[n] = f"{counts.get(count, count):0{field.width}d}"
+                self._parts.append((n, f"{counts.get(count, count):0{field.width}d}"))
 
     def of(self, values: tuple[str, ...], rank_then: int, rank: int) -> tuple[str, ...]:
-        if not (self._fixed or self._steps) and rank == rank_then:
+        if not (self._parts or self._steps) and rank == rank_then:
             return values
         found = list(values)
-        for n, text in self._fixed.items():
+        for n, text in self._parts:
             found[n] = text
         for n, field, shift in self._steps:
             found[n] = f"{int(values[n]) + shift:0{field.width}d}"

@@ -99,6 +99,21 @@ def test_random_names_leave_the_rule() -> None:
     assert found[0].chooser is None
 
 
+@pytest.mark.parametrize(("then", "coming"), [(8, 16), (1, 16), (16, 1)])
+def test_one_shared_file_stays_one(then: int, coming: int) -> None:
+    name = "/restart-Part00000000-of-00000001.data"
+    found = following([name], [0], then, coming)
+    assert paths_of(found) == ["/scratch/job.2/y" + name]
+
+
+def test_rank_that_is_known_of_earlier_runs_grows_from_one() -> None:
+    template = Template("{--out}/x.#-of-#", (Field("rank"), Field("parts", 0, 1)), "")
+    found = expand(template, [(("0", "1"), 0)], 1, Coming(roots_of(NEXT, "/"), 3))
+    assert paths_of(found) == [f"/scratch/job.2/y/x.{rank}-of-3" for rank in range(3)]
+    found = expand(template, [(("0", "8"), 0)], 8, Coming(roots_of(NEXT, "/"), 16))
+    assert paths_of(found) == ["/scratch/job.2/y/x.0-of-16"]
+
+
 def test_command_without_the_root_expects_nothing() -> None:
     assert following(["/a"], [0], 1, 1, command=("app",)) == []
 
