@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 120
+_PAGE_BYTES = 16384  # of a new SQLite file: a quarter faster to fill than with SQLite's own 4096
 _CACHE_KIB = 64 * 1024  # of SQLite, a connection; the index of 10^6 paths fits in
 WRITING = "iez_writing"  # execution option of a connection that is going to write
 
@@ -42,6 +43,7 @@ def _sqlite_engine(address: SqliteFile, patience_s: float) -> "Engine":
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, _: object) -> None:
         # None of these touches the file: trouble with it shows up in the first query.
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
 
