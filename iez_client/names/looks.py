@@ -4,12 +4,11 @@ import re
 
 # Ends of names whose digits are part of a format's name.
 EXTENSIONS = frozenset(
-    """h4 h5 he4 he5 hdf4 hdf5 bp3 bp4 bp5 nc3 nc4 mp2 mp3 mp4 m4a m4v jp2 bz2 lz4 f03 f08 f77 f90
-    f95 md5 sha1 sha256 sha512 p7 v2 cif2""".split()  # noqa: SIM905
+    """h4 h5 he4 he5 hdf4 hdf5 bp3 bp4 bp5 nc3 nc4 mp2 mp3 mp4 jp2 bz2 lz4 f03 f08 f77 f90 f95
+    md5 sha1 sha256 sha512""".split()  # noqa: SIM905
 )
-# Each `#` stands for a run of digits.
-_ENDS = "|".join(sorted({re.sub(r"\d+", "", end) for end in EXTENSIONS}))
-EXTENSION_STEM = re.compile(rf"\.({_ENDS})$")
+_STEMS = "|".join(sorted({end.rstrip("0123456789") for end in EXTENSIONS}))
+EXTENSION_STEM = re.compile(rf"\.({_STEMS})$")
 
 # Upper case belongs to the lower case behind it: PlotFile has two pieces, aB3xY9 has five.
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -42,7 +41,8 @@ def is_random(run: str) -> bool:
 def may_be_random(run: str) -> bool:
     """The same among others of its kind: there less is enough."""
     pieces = _PIECE.findall(run)
-    return len(run) >= 4 and len(pieces) >= 2 and not _is_counted(pieces)
+    enough = 3 if run.isalpha() else 2  # velX is a word
+    return len(run) >= 4 and len(pieces) >= enough and not _is_counted(pieces)
 
 
 def _is_counted(pieces: list[str]) -> bool:
@@ -53,11 +53,4 @@ def _is_counted(pieces: list[str]) -> bool:
         and all(each.isdigit() for each in numbers)
         and len({len(each) for each in numbers}) == 1
         and len(letters) == len(numbers)
-    )
-
-
-def is_job_like(name: str) -> bool:
-    """Whether the name of a directory seems to be that of one job or run."""
-    return any(mark.isdigit() for mark in name) or any(
-        is_random(run) for run in re.findall(r"[A-Za-z0-9]+", name)
     )

@@ -20,6 +20,7 @@ _RUNS = re.compile("([A-Za-z0-9]+)").split
 _FOLDED_RUNS = re.compile("([A-Za-z0-9\0]+)").split
 _OTHERS_MIN = 4  # names that differ in one run alone, for the looser look
 _MIXED_SHARE = 0.6
+_FILES_A_WORD = 2
 _RANDOM_SHARE = 0.5
 _PREFIX_LETTERS = 2  # names begin alike with fewer letters than this by chance
 _PREFIX_NAMES = 3
@@ -120,8 +121,8 @@ def _are_mixed(shapes: Sequence[_Shape], place: int) -> bool:
     runs = [shape.raw[place] for shape in shapes]
     if len(runs) < _OTHERS_MIN or len(set(map(len, runs))) > 1:
         return False
-    files = sum(len(shape.group.files) for shape in shapes if _is_counter(shape, place))
-    if files > len(runs):
+    # Words come again, with other ranks and steps beside them.
+    if sum(len(shape.group.files) for shape in shapes) >= _FILES_A_WORD * len(shapes):
         return False
     return sum(map(may_be_random, runs)) >= _MIXED_SHARE * len(runs)
 

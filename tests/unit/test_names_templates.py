@@ -232,6 +232,13 @@ def test_words_that_differ_are_different_templates() -> None:
     assert texts(learned) == [f"{{--out}}/{name}_#.h5" for name in names]
 
 
+def test_words_that_differ_in_one_letter_are_words() -> None:
+    names = ("velX", "velY", "velZ", "magX")
+    assert len(learn([f"/l/o/{name}.dat" for name in names]).templates) == 4
+    names = ("rhoA1", "rhoB1", "rhoC1", "rhoD1")
+    assert len(learn([f"/l/o/{name}_{n}" for name in names for n in range(3)]).templates) == 4
+
+
 def test_counters_with_letters_are_not_random() -> None:
     learned = learn(
         [f"/l/o/r{a:02d}c{b:02d}d{c:02d}" for a in (1, 2) for b in (3, 4) for c in (5, 6)]
