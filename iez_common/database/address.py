@@ -74,7 +74,7 @@ def _parse_server(url: str) -> Server:
     if password_file is not None:
         if parts.password is not None:
             raise DatabaseAddressError(f"{shown!r} has two passwords", _EXAMPLE)
-        password = read_password(Path(password_file))
+        password = read_password(Path(password_file).expanduser())
     else:
         password = unquote(parts.password or "")
     return Server(parts.hostname, port, name, unquote(parts.username), password)

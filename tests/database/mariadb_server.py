@@ -14,6 +14,7 @@ from pathlib import Path
 import mysql.connector
 
 USER = "iez_tester"
+PLAIN_USER = "iez_user"
 PASSWORD = "geheim/@: wort"
 QUOTED_PASSWORD = "geheim%2F%40%3A%20wort"
 _START_S = 60
@@ -27,9 +28,15 @@ _OPTIONS = [
     "--innodb-doublewrite=0",
     "--skip-log-bin",
 ]
+# As docs/database.md advises; the second one cannot make or change tables. The server reads a
+# statement a line.
+_USE = "SELECT, INSERT, UPDATE, DELETE"
+_CHANGE = "CREATE, ALTER, DROP, INDEX, REFERENCES"
 _ACCOUNT = f"""
 CREATE USER IF NOT EXISTS '{USER}'@'%' IDENTIFIED BY '{PASSWORD}';
-GRANT ALL ON `iez\\_%`.* TO '{USER}'@'%';
+GRANT {_USE}, {_CHANGE} ON `iez\\_%`.* TO '{USER}'@'%';
+CREATE USER IF NOT EXISTS '{PLAIN_USER}'@'%' IDENTIFIED BY '{PASSWORD}';
+GRANT {_USE} ON `iez\\_%`.* TO '{PLAIN_USER}'@'%';
 """
 
 

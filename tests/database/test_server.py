@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from database_examples import an_application, files, store_run
-from mariadb_server import PASSWORD, QUOTED_PASSWORD, USER, MariaDbServer
+from mariadb_server import PASSWORD, PLAIN_USER, QUOTED_PASSWORD, USER, MariaDbServer
 
 from iez_common.database import open_database
 from iez_common.errors import (
@@ -81,7 +81,23 @@ def test_a_wrong_password_a_wrong_name_and_a_wrong_user_are_told_apart(
 
 
 @mariadb
-def test_the_password_can_come_from_a_file(server: MariaDbServer, tmp_path: Path) -> None:
+def test_users_need_no_right_to_change_tables(server: MariaDbServer) -> None:
+    url = server.url(server.new_database())
+    for_users = url.replace(USER, PLAIN_USER)
+    assert "refuses" in error_of(for_users, upgrade=True).message
+    open_database(url, upgrade=True).close()
+    with open_database(for_users) as database:
+        application = an_application(database)
+        store_run(database, application)
+        database.prune(keep_runs=0)
+        database.forget(application)
+        assert dict(database.info().rows)["applications"] == 0
+
+
+@mariadb
+def test_the_password_can_come_from_a_file(
+    server: MariaDbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = server.new_database()
     secret = tmp_path / "a password"
     secret.write_text(f"{PASSWORD}\nmore\n")
@@ -91,6 +107,8 @@ def test_the_password_can_come_from_a_file(server: MariaDbServer, tmp_path: Path
     with open_database(url, upgrade=True) as database:
         assert database.place == f"mysql://{USER}@127.0.0.1:{server.port}/{name}"
         assert PASSWORD not in repr(database.info())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    open_database(url.replace(f"{tmp_path}/", "~/")).close()
     secret.chmod(0o640)
     error = error_of(url)
     assert isinstance(error, DatabaseAddressError)
