@@ -16,10 +16,15 @@ def made_database(upgrade: bool = False) -> "Iterator[Database]":
     from iez_common.database import open_database
 
     with open_database(config.database_url(config.load()), upgrade=upgrade) as database:
-        if database.set_aside:
-            note = f"the database was damaged; it is now {database.set_aside}, and a new one begun"
-            print(f"iez: note: {note}", file=sys.stderr)
+        note_set_aside(database)
         yield database
+
+
+def note_set_aside(database: "Database") -> None:
+    """One line about a damaged file that was renamed."""
+    if database.set_aside:
+        note = f"the database was damaged; it is now {database.set_aside}, and a new one begun"
+        print(f"iez: note: {note}", file=sys.stderr)
 
 
 def count_of(count: int, thing: str) -> str:

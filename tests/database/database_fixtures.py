@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mariadb_server import MariaDbServer, make_template, private_folder
+from mariadb_server import MariaDbServer, make_template, private_folder, running
 
 from iez_common.database import Database, open_database
 
@@ -20,25 +20,15 @@ def server_template() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def server(server_template: Path) -> Iterator[MariaDbServer]:
     """The server that all tests share; each has a database of its own on it."""
-    with private_folder() as folder:
-        started = MariaDbServer(folder, server_template)
-        try:
-            started.start()
-            yield started
-        finally:
-            started.kill()
+    with running(server_template) as started:
+        yield started
 
 
 @pytest.fixture
 def own_server(server_template: Path) -> Iterator[MariaDbServer]:
     """A server that a test may kill."""
-    with private_folder() as folder:
-        started = MariaDbServer(folder, server_template)
-        try:
-            started.start()
-            yield started
-        finally:
-            started.kill()
+    with running(server_template) as started:
+        yield started
 
 
 @pytest.fixture(params=BOTH)

@@ -133,6 +133,18 @@ def private_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+@contextlib.contextmanager
+def running(template: Path) -> Iterator[MariaDbServer]:
+    """A server that runs until the end of the block, if nobody kills it before."""
+    with private_folder() as folder:
+        server = MariaDbServer(folder, template)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.kill()
+
+
 def make_template(folder: Path) -> Path:
     """A data directory as a fresh server has it. It takes seconds; to copy it does not."""
     data = folder / "template"
