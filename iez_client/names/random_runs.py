@@ -119,7 +119,8 @@ def _compare(members: Sequence[_Shape], place: int) -> None:
 
 def _are_mixed(shapes: Sequence[_Shape], place: int) -> bool:
     runs = [shape.raw[place] for shape in shapes]
-    if len(runs) < _OTHERS_MIN or len(set(map(len, runs))) > 1:
+    is_enough = len(runs) >= _OTHERS_MIN or any(place in shape.random for shape in shapes)
+    if not is_enough or len(set(map(len, runs))) > 1:
         return False
     # Words come again, with other ranks and steps beside them.
     if sum(len(shape.group.files) for shape in shapes) >= _FILES_A_WORD * len(shapes):
