@@ -118,7 +118,7 @@ def _gains(own: Record, base: Record) -> Values:
 
 def _lateness(own: Record, values: Values) -> Values:
     """Weights of the origins: the more was known, the more it was like now."""
-    return origins(len(values))[own.tested] / len(values)
+    return np.square(origins(len(values))[own.tested] / len(values))
 
 
 def _trust(runs: float) -> float:

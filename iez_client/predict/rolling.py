@@ -9,7 +9,7 @@ from iez_client.predict.measure import errors
 from iez_client.predict.record import Method, Values
 
 MOST_ORIGINS = 16
-STRETCH = 1.5  # of the range seen so far: how far above it a forecast may go
+STRETCH = 1.0  # of the range seen so far: how far above it a forecast may go
 NOTHING = 1e-9  # of the largest value: as good as zero
 
 
