@@ -7,7 +7,7 @@ import numpy as np
 
 from iez_client.predict.choose import BY_NAME, apply, choose
 from iez_client.predict.cores import spread
-from iez_client.predict.exact import TOLERANCE, matches
+from iez_client.predict.exact import matches
 from iez_client.predict.grid import paper
 from iez_client.predict.level import last
 from iez_client.predict.record import Forecast, ForecastError, Score, Values
@@ -66,13 +66,9 @@ def _regular(
     """Adds the series that follow a rule."""
     for match in matches(rows, horizon):
         scores = (Score(match.rule, 0.0, match.why),)
-        slack = TOLERANCE * match.values
-        low, high = match.values - slack, match.values + slack
-        for row, *lines in zip(
-            match.rows.tolist(), match.values.tolist(), low.tolist(), high.tolist(), strict=True
-        ):
-            middle, below, above = map(tuple, lines)
-            found[numbers[row]] = Forecast(middle, match.rule, below, above, 0.0, match.why, scores)
+        for row, values in zip(match.rows.tolist(), match.values.tolist(), strict=True):
+            line = tuple(values)
+            found[numbers[row]] = Forecast(line, match.rule, line, line, 0.0, match.why, scores)
 
 
 def _slowly(

@@ -59,7 +59,7 @@ def _shapes(at: Values, count: int) -> Values:
     paces = np.geomspace(0.7, 2.0 * count, 48)[:, None]
     return np.concatenate([
         np.exp(-at / paces),
-        np.exp((at - count) / paces[16:]),
+        np.exp((at - count) / paces[paces[:, 0] >= count / 3]),
         [np.log1p(at), np.sqrt(at), at * at, at**1.5, 1 / (1 + at)],
     ])  # fmt: skip
 
