@@ -122,7 +122,10 @@ def _rises(column: Sequence[str], files: Sequence[Seen]) -> bool:
 
 def _is_padded(texts: Iterable[str], width: int) -> bool:
     """Whether all are numbers of that width. The digits behind a decimal point are not."""
-    return all(f"{int(text):0{width}d}" == text for text in texts)
+    return all(
+        len(text) == width or (len(text) > width and (text[0] != "0" or text == "0"))
+        for text in texts
+    )
 
 
 def _width(texts: set[str]) -> int:

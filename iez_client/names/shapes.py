@@ -122,19 +122,24 @@ def _without_extensions(group: Group) -> list[Group]:
 def _fixed(group: Group, stems: Mapping[int, str | None]) -> list[Group]:
     """Parts the group by its values at the places of `stems`, which become literals; with a stem
     only if stem and value are an extension."""
-    parted: dict[tuple[str | None, ...], Group] = {}
+    parted: dict[tuple[str, ...], tuple[Group, list[int]]] = {}  # and the places of its fields
+    groups: dict[Pattern, Group] = {}
     for file, values in zip(group.files, group.values, strict=True):
-        kept = tuple(
-            values[place] if stem is None or stem + values[place] in EXTENSIONS else None
-            for place, stem in stems.items()
-        )
-        own = parted.get(kept)
-        literal = {place for place, value in zip(stems, kept, strict=True) if value is not None}
-        if own is None:
-            own = parted[kept] = Group(_with_literals(group.pattern, literal, values), [], [])
-        own.files.append(file)
-        own.values.append(tuple(v for place, v in enumerate(values) if place not in literal))
-    return list(parted.values())
+        key = tuple([values[place] for place in stems])
+        part = parted.get(key)
+        if part is None:
+            literal = {
+                place
+                for place, stem in stems.items()
+                if stem is None or stem + values[place] in EXTENSIONS
+            }
+            pattern = _with_literals(group.pattern, literal, values)
+            own = groups.setdefault(pattern, Group(pattern, [], []))
+            kept = [place for place in range(len(values)) if place not in literal]
+            part = parted[key] = own, kept
+        part[0].files.append(file)
+        part[0].values.append(tuple([values[place] for place in part[1]]))
+    return list(groups.values())
 
 
 def _with_literals(pattern: Pattern, places: set[int], values: tuple[str, ...]) -> Pattern:
