@@ -1,14 +1,13 @@
 """Engine: connections as iez wants them, to a file or to a server."""
 
-import os
 import sqlite3
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
 from iez_common.database.address import Address, Server, SqliteFile
+from iez_common.database.sqlite_file import connect
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
@@ -28,16 +27,10 @@ def make_engine(address: Address, patience_s: float) -> "Engine":
 
 
 def _sqlite_engine(address: SqliteFile, patience_s: float) -> "Engine":
-    # rw: SQLite itself must not make a file, which others could read.
-    uri = f"file:{quote(os.fsencode(address.path))}?mode=rw"
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(
-            uri, uri=True, timeout=patience_s, isolation_level=None, check_same_thread=False
-        )
-
     engine = sa.create_engine(
-        sa.URL.create("sqlite", database=str(address.path)), creator=connect, hide_parameters=True
+        sa.URL.create("sqlite", database=str(address.path)),
+        creator=lambda: connect(address.path, patience_s),
+        hide_parameters=True,
     )
 
     @event.listens_for(engine, "connect")

@@ -94,7 +94,7 @@ def of_line(line: bytes) -> object:
     """The record of a line."""
     try:
         values = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("it is not JSON") from None
     if not isinstance(values, dict):
         raise ValueError("it is not an object")  # noqa: TRY004 - of a file, not of a caller

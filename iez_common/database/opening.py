@@ -12,7 +12,7 @@ from iez_common.database.address import SqliteFile, parse_address
 from iez_common.database.database import Database
 from iez_common.database.session import Session
 from iez_common.database.sqlite_file import make_private
-from iez_common.errors import DatabaseDamagedError, DatabaseForeignError
+from iez_common.errors import DatabaseDamagedError, DatabaseForeignError, DatabaseUnavailableError
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -79,7 +79,10 @@ def _prepare_server(session: Session, upgrade: bool, migrations: Path) -> None:
 
 
 def _upgrade_server(connection: "Connection", session: Session, migrations: Path) -> None:
-    connection.execute(sa.select(_LOCK))
+    if connection.scalar(sa.select(_LOCK)) != 1:
+        raise DatabaseUnavailableError(
+            f"{session.address.place} is being upgraded by another process", "again in a moment"
+        )
     try:
         _upgrade_file(connection, session, migrations)
     finally:

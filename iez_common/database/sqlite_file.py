@@ -7,10 +7,19 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 from iez_common.errors import DatabaseWriteError, reason
 
 _PROBE_TIMEOUT_S = 5.0
+
+
+def connect(path: Path, timeout_s: float) -> sqlite3.Connection:
+    """Opens the file; SQLite itself must not make one, which others could read."""
+    uri = f"file:{quote(os.fsencode(path))}?mode=rw"
+    return sqlite3.connect(
+        uri, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
+    )
 
 
 def make_private(path: Path) -> None:
@@ -46,7 +55,7 @@ def set_aside_if_damaged(path: Path, now_s: float) -> Path | None:
 
 def _is_damaged(path: Path) -> bool:
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=_PROBE_TIMEOUT_S)) as connection:
+        with contextlib.closing(connect(path, _PROBE_TIMEOUT_S)) as connection:
             found: tuple[str] = connection.execute("PRAGMA quick_check(1)").fetchone()
             return found[0] != "ok"
     except sqlite3.DatabaseError as error:

@@ -30,6 +30,7 @@ _SERVER_READ_ONLY = frozenset({1290, 1792, 1836})
 _AWAY = "check the address and that the server runs"
 _NO_DATABASE = 1049
 _NO_TABLE = 1146
+_NO_OWNER = 1452  # of a foreign key
 
 
 def is_locked(error: sa.exc.DBAPIError) -> bool:
@@ -46,6 +47,8 @@ def translate(error: sa.exc.SQLAlchemyError, address: Address) -> DatabaseError:
     """The error for a person. Never with SQL, values or a password."""
     if not isinstance(error, sa.exc.DBAPIError):
         return DatabaseError(f"{address.place}: {type(error).__name__}")
+    if _code(error) == _NO_OWNER or _details(error) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+        return DatabaseError(f"{address.place}: what this belongs to was deleted meanwhile")
     if isinstance(address, Server):
         return _of_server(error, address)
     return _of_sqlite(error, address.place)
@@ -54,7 +57,11 @@ def translate(error: sa.exc.SQLAlchemyError, address: Address) -> DatabaseError:
 def _of_sqlite(error: sa.exc.DBAPIError, place: str) -> DatabaseError:
     words = str(error.orig)
     match _primary(error):
-        case code if code in _LOCKED or _is_lock_trouble(error):
+        case _ if _is_lock_trouble(error):
+            return DatabaseUnavailableError(
+                f"{place} cannot be locked: {words}", "IEZ_DATABASE=FILE on another file system"
+            )
+        case code if code in _LOCKED:
             return DatabaseUnavailableError(
                 f"{place} is locked by another process", "again in a moment"
             )
@@ -110,9 +117,14 @@ def _code(error: sa.exc.DBAPIError) -> int | None:
 
 def _primary(error: sa.exc.DBAPIError) -> int | None:
     """SQLite's number of an error, without its details."""
-    code: int | None = getattr(error.orig, "sqlite_errorcode", None)
+    code = _details(error)
     return None if code is None else code & 0xFF
 
 
+def _details(error: sa.exc.DBAPIError) -> int | None:
+    code: int | None = getattr(error.orig, "sqlite_errorcode", None)
+    return code
+
+
 def _is_lock_trouble(error: sa.exc.DBAPIError) -> bool:
-    return getattr(error.orig, "sqlite_errorcode", None) in _LOCKING_FAILED
+    return _details(error) in _LOCKING_FAILED

@@ -97,6 +97,28 @@ def test_templates_are_known_by_their_text_and_counts_add_up(database: Database)
     assert database.save_templates(application, []) == []
 
 
+def test_templates_that_turn_out_to_be_one_become_it(database: Database) -> None:
+    application = an_application(database)
+    first, second, new = database.save_templates(application, templates("a1", "a2", "a*"))
+    created = [*files(25_000, first.id), *files(2, second.id, ODD), *files(1, 0, "/other")]
+    run_id = store_run(database, application, created=created)
+
+    def values_of(its_run: int, path: str) -> tuple[str, ...] | None:
+        assert its_run == run_id
+        return (ODD, path[-2:]) if path.startswith("/") else None
+
+    database.replace_templates([first.id, second.id], new.id, values_of)
+    assert [(each.id, each.file_count) for each in database.templates(application)] == [
+        (new.id, 15)
+    ]
+    now = list(database.files(run_id))
+    assert [file.path for file in now] == [file.path for file in created]
+    assert {file.template_id for file in now[:25_000]} == {new.id}
+    assert now[77].field_values == (ODD, "77")
+    assert [(file.template_id, file.field_values) for file in now[25_000:25_002]] == [(0, ())] * 2
+    assert now[-1] == created[-1]
+
+
 def test_files_come_back_as_they_went_in(database: Database) -> None:
     run_id = store_run(database, an_application(database), created=[*ODD_FILES, *files(5)])
     assert list(database.files(run_id)) == [*ODD_FILES, *files(5)]
@@ -187,7 +209,7 @@ def test_a_load_can_be_taken_back(database: Database) -> None:
     database.add_files(run_id, files(3))
     database.abandon_run(run_id)
     assert dict(database.info().rows)["files"] == 0
-    with pytest.raises(DatabaseError):
+    with pytest.raises(DatabaseError, match="was deleted meanwhile"):
         database.add_files(run_id, files(3))
     assert database.add_run(application, a_run()) is not None
 

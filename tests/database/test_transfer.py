@@ -132,6 +132,7 @@ def damaged(exported: bytes) -> dict[str, tuple[bytes, str]]:
         "cut in a line": (exported[:-10], f"line {len(lines)} makes no sense: it is not JSON"),
         "line lost": (with_line(file, b""), f"line {len(lines) - 1} makes no sense"),
         "more": (exported + lines[1], f"line {len(lines)} makes no sense"),
+        "deep": (with_line(file, b"[" * 100_000 + b"\n"), f"line {file + 1} makes no sense"),
         "list": (with_line(file, b"[]\n"), f"line {file + 1} makes no sense: it is not an object"),
         "binary": (with_line(file, b"\xff\xfe\n"), f"line {file + 1} makes no sense"),
         "kind": (with_line(file, b'{"kind":"fish"}\n'), f"line {file + 1} .*'fish'"),
