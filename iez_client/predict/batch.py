@@ -13,6 +13,7 @@ from iez_client.predict.level import last
 from iez_client.predict.record import Forecast, ForecastError, Score, Values
 
 METHODS = ("auto", "exact", *BY_NAME, "paper")
+MOST_BYTES, LEAST_BYTES = 1e100, 1e-100  # beyond them the arithmetic breaks down
 FEW = 32  # series that are not worth starting other processes for
 
 Progress = Callable[[int, int], None]
@@ -54,10 +55,10 @@ def _checked(series: Sequence[Sequence[float]]) -> Values:
     rows = np.asarray(series, dtype=np.float64)
     if rows.shape[1] == 0:
         raise ForecastError("a series has no values", hint="give one at least")
-    wrong = ~(np.isfinite(rows) & (rows >= 0))
+    wrong = ~((rows >= 0) & (rows <= MOST_BYTES))
     if wrong.any():
         raise ForecastError(f"a series has the value {rows[wrong][0]:g}: not a number of bytes")
-    return rows
+    return np.where(rows < LEAST_BYTES, 0.0, rows)
 
 
 def _regular(

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+FEWEST = 4  # things for each core: for less, a process takes longer to start than to work
 PIECES = 16  # for each core: so that none waits long for another
 
 
@@ -16,7 +17,7 @@ def spread(
     work: Callable[[T], R], things: Sequence[T], progress: Callable[[int, int], None] | None = None
 ) -> list[R]:
     """The results in the order of the things, the same as without other cores."""
-    cores = min(len(os.sched_getaffinity(0)), len(things))
+    cores = min(len(os.sched_getaffinity(0)), len(things) // FEWEST)
     if cores < 2:
         return _collected(map(work, things), len(things), progress)
     with warnings.catch_warnings():

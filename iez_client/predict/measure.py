@@ -10,7 +10,9 @@ from iez_client.predict.record import Values
 def errors(actual: Values, predicted: Values) -> Values:
     """Absolute percentage errors, each at most 1; nothing expected and nothing written is 0."""
     off = np.abs(actual - predicted)
-    return np.where(off < actual, off / np.where(actual > 0, actual, 1.0), off > 0)
+    return np.where(
+        actual > 0, np.minimum(off, actual) / np.where(actual > 0, actual, 1.0), off > 0
+    )
 
 
 def accuracy(actual: Sequence[float], predicted: Sequence[float]) -> float:
