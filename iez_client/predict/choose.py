@@ -76,17 +76,17 @@ def choose(values: Values, horizon: int) -> Forecast:
     stay = Score(last.name, base.error, "what the others must beat")
     scores = [Score(each.method.name, each.record.error, _reason(each, base)) for each in contests]
     scores.insert(sum(each.gain > 0 for each in contests), stay)
-    if not contests:
+    if contests:
+        best = contests[0]
+        gain = _gain_when_as_far_apart(best, base, values)
+        weight = min(1.0, gain / (CLEAR * base.error)) if gain > 0 else 0.0
+        why = _why(best, base, weight)
+        if weight > 0:
+            ahead = _blended(values[-1], _refined(best.method, values, best.ahead), weight)
+            return _forecast(best.method, best.record, values, ahead, why, scores)
+    else:
         why = "too few values to tell: the last one stays"
-        return _forecast(last, base, values, np.full(horizon, values[-1]), why, scores)
-    best = contests[0]
-    gain = _gain_when_as_far_apart(best, base, values)
-    weight = min(1.0, gain / (CLEAR * base.error)) if gain > 0 else 0.0
-    why = _why(best, base, weight)
-    if weight == 0.0:
-        return _forecast(last, base, values, np.full(horizon, values[-1]), why, scores)
-    ahead = _blended(values[-1], _refined(best.method, values, best.ahead), weight)
-    return _forecast(best.method, best.record, values, ahead, why, scores)
+    return _forecast(last, base, values, np.full(horizon, values[-1]), why, scores)
 
 
 def apply(method: Method, values: Values, horizon: int, why: str = "") -> Forecast:

@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 
 from iez_client.predict.record import Values
 
-TOLERANCE = 1e-6  # of the largest value: sizes are rounded to bytes
+TOLERANCE, OF_LARGEST = 1e-6, 1e-9  # parts of a value, of the largest one: bytes are whole numbers
+NOTHING = 1e-12  # of the largest value: what subtraction leaves of zero
 
 Mask = NDArray[np.bool_]
+
+
+def slack_of(rows: Values) -> Values:
+    """How far each value may be from what a rule says."""
+    size = np.abs(rows)
+    return np.asarray(TOLERANCE * size + OF_LARGEST * size.max(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,7 @@ class Rule:
 
     name: str
     periods: Callable[[int], range]  # that n values can confirm
-    holds: Callable[[Values, Values, int], Mask]  # rows, what each may be off, period
+    holds: Callable[[Values, Values, int], Mask]  # rows, how far values may be off, period
     goes_on: Callable[[Values, int, int], Values]  # rows, period, horizon
     why: str
 
@@ -39,13 +46,14 @@ class Match:
 
 def matches(rows: Values, horizon: int) -> Iterator[Match]:
     """Each row at most once, by the simplest rule."""
-    index, slack = np.arange(len(rows)), TOLERANCE * np.abs(rows).max(axis=1, initial=0)
+    index, slack = np.arange(len(rows)), slack_of(rows)
     for rule in RULES:
         for period in rule.periods(rows.shape[1]):
             good = rule.holds(rows, slack, period)
             if not good.any():
                 continue
-            values = np.maximum(rule.goes_on(rows[good], period, horizon), 0.0)
+            values = rule.goes_on(rows[good], period, horizon)
+            values[values <= NOTHING * rows[good].max(axis=1, keepdims=True)] = 0.0
             yield Match(rule.name, index[good], values, rule.why.format(period=period))
             rows, index, slack = rows[~good], index[~good], slack[~good]
             if not len(rows):
@@ -66,19 +74,19 @@ def _slopes(rows: Values) -> Values:
 
 def _straight(rows: Values, slack: Values, period: int) -> Mask:
     line = rows[:, :1] + _slopes(rows) * np.arange(rows.shape[1])
-    return np.asarray((np.abs(rows - line) <= slack[:, None]).all(axis=1))
+    return np.asarray((np.abs(rows - line) <= slack).all(axis=1))
 
 
 def _straight_on(rows: Values, period: int, horizon: int) -> Values:
-    return rows[:, -1:] + _slopes(rows) * np.arange(1, horizon + 1)
+    return np.asarray(rows[:, -1:] + _slopes(rows) * np.arange(1, horizon + 1))
 
 
 def _filtered(
     rows: Values, slack: Values, period: int, test: Callable[[Values, Values], Mask]
 ) -> Mask:
     """`test` on the rows whose first and last values do not rule the period out."""
-    steps = rows[:, [-1, period]] - rows[:, [-1 - period, 0]]
-    good = np.abs(steps[:, 0] - steps[:, 1]) <= 2 * slack
+    late, early = rows[:, -1] - rows[:, -1 - period], rows[:, period] - rows[:, 0]
+    good = np.abs(late - early) <= slack[:, [-1, -1 - period, period, 0]].sum(axis=1)
     if good.any():
         good[good] = test(rows[good], slack[good])
     return np.asarray(good)
@@ -87,30 +95,25 @@ def _filtered(
 def _repeats(rows: Values, slack: Values, period: int) -> Mask:
     def test(rows: Values, slack: Values) -> Mask:
         steps = rows[:, period:] - rows[:, :-period]
-        good = (np.abs(steps) <= slack[:, None]).all(axis=1)
-        if (
-            rows.shape[1] < 2 * period
-        ):  # two values came again: enough if no two of one period are alike
+        good = np.asarray((np.abs(steps) <= slack[:, period:]).all(axis=1))
+        if rows.shape[1] < 2 * period:
+            # Two values came again: that is enough if no two of one period are alike.
             ordered = np.sort(rows[:, :period], axis=1)
-            good &= (np.diff(ordered, axis=1) > slack[:, None]).all(axis=1)
-        return np.asarray(good)
+            good &= (np.diff(ordered, axis=1) > TOLERANCE * ordered[:, 1:]).all(axis=1)
+        return good
 
     return _filtered(rows, slack, period, test)
 
 
 def _repeat(rows: Values, period: int, horizon: int) -> Values:
-    return rows[:, _seasons_ago(rows.shape[1], period, horizon)]
-
-
-def _seasons_ago(count: int, period: int, horizon: int) -> NDArray[np.intp]:
-    """Where in the last period each value to come has its like."""
-    return count - period + np.arange(horizon) % period
+    return rows[:, rows.shape[1] - period + np.arange(horizon) % period]
 
 
 def _drifts(rows: Values, slack: Values, period: int) -> Mask:
     def test(rows: Values, slack: Values) -> Mask:
         steps = rows[:, period:] - rows[:, :-period]
-        return np.asarray((np.abs(steps - steps[:, :1]) <= 2 * slack[:, None]).all(axis=1))
+        off = np.abs(steps - steps.mean(axis=1, keepdims=True))
+        return np.asarray((off <= slack[:, period:] + slack[:, :-period]).all(axis=1))
 
     return _filtered(rows, slack, period, test)
 
@@ -133,7 +136,7 @@ def _grows(rows: Values, slack: Values, period: int) -> Mask:
     own = rows[good]
     factor = np.exp(_log_steps(own, period))
     off = np.abs(own[:, period:] - own[:, :-period] * factor)
-    good[good] = ((off <= 2 * slack[good, None]) & (off < own[:, period:])).all(axis=1)
+    good[good] = ((off <= 2 * slack[good, period:]) & (off < own[:, period:])).all(axis=1)
     return good
 
 
@@ -152,7 +155,7 @@ def _square(rows: Values) -> tuple[Values, Values]:
 
 
 def _bends(rows: Values, slack: Values, period: int) -> Mask:
-    return np.asarray((_square(rows)[1] <= slack[:, None]).all(axis=1))
+    return np.asarray((_square(rows)[1] <= slack).all(axis=1))
 
 
 def _bend_on(rows: Values, period: int, horizon: int) -> Values:
@@ -162,18 +165,15 @@ def _bend_on(rows: Values, period: int, horizon: int) -> Values:
 
 def _slopes_repeat(rows: Values, slack: Values, period: int) -> Mask:
     """Every place of the period has its own slope."""
-    if not len(rows):
-        return np.zeros(0, dtype=np.bool_)
     steps = rows[:, period:] - rows[:, :-period]
-    return np.asarray(
-        (np.abs(steps[:, period:] - steps[:, :-period]) <= 4 * slack[:, None]).all(axis=1)
-    )
+    off = np.abs(steps[:, period:] - steps[:, :-period])
+    return np.asarray((off <= 4 * slack[:, 2 * period :]).all(axis=1))
 
 
 def _slopes_on(rows: Values, period: int, horizon: int) -> Values:
     steps = rows[:, -period:] - rows[:, -2 * period : -period]
     at = np.arange(horizon)
-    return _repeat(rows, period, horizon) + steps[:, at % period] * (1 + at // period)
+    return np.asarray(_repeat(rows, period, horizon) + steps[:, at % period] * (1 + at // period))
 
 
 RULES = (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iez_client.predict.exact import TOLERANCE
+from iez_client.predict.exact import slack_of
 from iez_client.predict.middle import lower_median, median
 from iez_client.predict.record import Values, named
 from iez_client.predict.tail import described
@@ -28,7 +28,7 @@ def find_broken(values: Values) -> Broken | None:
     """The shortest period for which nearly all values follow the rule."""
     if len(values) < FEWEST:
         return None
-    slack = 2 * TOLERANCE * float(values.max())
+    slack = 2 * slack_of(values)
     at = np.arange(len(values))
     for period in range(1, len(values) // CYCLES + 1):
         step = median(values[period:] - values[:-period])

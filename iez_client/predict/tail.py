@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iez_client.predict.exact import TOLERANCE
+from iez_client.predict.exact import slack_of
 from iez_client.predict.record import Values, named
 
 FEWEST = 4  # confirmations
@@ -21,11 +21,11 @@ class Tail:
 
 def find_tail(values: Values) -> Tail | None:
     """The rule with the most confirmations: `period` values and the step are taken as given."""
-    slack = 2 * TOLERANCE * float(values.max())
+    slack = 2 * slack_of(values)
     best: Tail | None = None
     for period in range(1, len(values) // 2):
         steps = values[period:] - values[:-period]
-        others = np.flatnonzero(np.abs(steps - steps[-1]) > slack)
+        others = np.flatnonzero(np.abs(steps - steps[-1]) > slack[period:])
         confirmed = len(steps) - (int(others[-1]) + 1 if len(others) else 0) - 1
         enough = max(FEWEST, period, best.confirmed + 1 if best else 0)
         if confirmed >= enough:
