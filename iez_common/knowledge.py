@@ -81,6 +81,7 @@ class ObservedFile:
     stripe_size_bytes: int
     ost_list: tuple[int, ...]
     outcome: str  # what came of its plan: placed, missed, refused_enospc, …; empty: none
+    extents: str = ""  # of a composite layout (iez_common/extents.py); empty: a plain one
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ class PlannedLayout:
     stripe_count: int  # 0: left to Lustre
     stripe_size_bytes: int
     ost_list: tuple[int, ...]
+    extents: str = ""  # as in ObservedFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from iez_client.cli.commands import print_json, print_table
 from iez_client.learn.balance import Balance, Laid, balances
-from iez_common.knowledge import Application, PlannedLayout, Planning, Prediction
+from iez_common.extents import parse_extents
+from iez_common.knowledge import (
+    Application,
+    ObservedFile,
+    PlannedLayout,
+    Planning,
+    Prediction,
+)
+from iez_common.units import format_size
 
 if TYPE_CHECKING:
     from iez_common.database import Database
@@ -43,22 +51,26 @@ def balance_of(
     database: "Database", application: Application, planning: Planning, rows: Sequence[Row]
 ) -> list[BalanceLine]:
     """Of the plan, and of the newest run if it was placed."""
-    planned = [
-        Laid(row.layout.path, row.layout.write_bytes, row.layout.stripe_size_bytes,
-             row.layout.ost_list)
-        for row in rows
-    ]  # fmt: skip
+    planned = [_laid(row.layout) for row in rows]
     lines = [BalanceLine("planned", each) for each in balances(planned, planning.state)]
     for stored in database.runs(application, limit=1):
-        placed = [
-            Laid(file.path, file.write_bytes, file.stripe_size_bytes, file.ost_list)
-            for file in database.files(stored.run.id)
-            if file.outcome in _PLACED
-        ]
+        files = database.files(stored.run.id)
+        placed = [_laid(file) for file in files if file.outcome in _PLACED]
         lines += [
             BalanceLine("placed in the last run", b) for b in balances(placed, planning.state)
         ]
     return lines
+
+
+def _laid(layout: PlannedLayout | ObservedFile) -> Laid:
+    return Laid(
+        layout.path,
+        layout.write_bytes,
+        layout.stripe_count,
+        layout.stripe_size_bytes,
+        layout.ost_list,
+        layout.extents,
+    )
 
 
 def print_tables(rows: Sequence[Row], lines: Sequence[BalanceLine]) -> None:
@@ -105,7 +117,13 @@ def _rank(row: Row) -> str:
 
 
 def _osts(row: Row) -> str:
-    return " ".join(map(str, row.layout.ost_list))
+    """Blanks between OSTs, as in the paper; the parts of a composite layout one after the other."""
+    parts = []
+    for each in parse_extents(row.layout.extents, row.layout.ost_list):
+        listed = " ".join(map(str, each.osts))
+        end = "eof" if each.end_bytes is None else format_size(each.end_bytes)
+        parts.append(f"{format_size(each.start_bytes)}-{end}: {listed}")
+    return "; ".join(parts) if row.layout.extents else " ".join(map(str, row.layout.ost_list))
 
 
 def print_csv(rows: Sequence[Row]) -> None:
@@ -153,6 +171,7 @@ def print_tables_json(
                     "stripe_count": row.layout.stripe_count or None,
                     "mpi_rank": row.prediction.mpi_rank,
                     "ost_list": list(row.layout.ost_list),
+                    "extents": row.layout.extents,
                 }
                 for row in rows
             ],

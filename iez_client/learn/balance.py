@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from iez_common.allocate import Osts, Policy, Requests, allocate
 from iez_common.errors import AllocationError
+from iez_common.extents import ost_bytes, parse_extents
 from iez_common.records import Ost
 
 
@@ -15,8 +16,10 @@ class Laid:
 
     path: str
     size_bytes: int
+    stripe_count: int
     stripe_size_bytes: int
     osts: tuple[int, ...]
+    extents: str = ""  # of a composite layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +62,18 @@ def ost_cost(loads: Mapping[int, int], sizes: Mapping[int, int]) -> float:
 def _loads(files: Sequence[Laid]) -> dict[int, int]:
     loads: dict[int, int] = {}
     for file in files:
-        for ost, held in zip(file.osts, stripe_bytes(file), strict=True):
+        extents = parse_extents(file.extents, file.osts)
+        for ost, held in ost_bytes(file.size_bytes, file.stripe_size_bytes, extents).items():
             loads[ost] = loads.get(ost, 0) + held
     return loads
-
-
-def stripe_bytes(file: Laid) -> list[int]:
-    """What each of its stripes holds."""
-    count, size = len(file.osts), file.stripe_size_bytes
-    if not size:
-        return [file.size_bytes // count] * count
-    rows, rest = divmod(file.size_bytes, count * size)
-    return [rows * size + min(size, max(0, rest - place * size)) for place in range(count)]
 
 
 def _round_robin(files: Sequence[Laid], osts: Sequence[Ost]) -> float:
     """With the same stripe counts, created one after the other."""
     requests = Requests.make(
         write_bytes=[file.size_bytes for file in files],
-        stripe_count=[len(file.osts) for file in files],
-        overstripe=[len(set(file.osts)) < len(file.osts) for file in files],
+        stripe_count=[file.stripe_count or len(file.osts) for file in files],
+        overstripe=[not file.extents and len(set(file.osts)) < len(file.osts) for file in files],
     )
     policy = Policy(strategy="lustre-rr", pin_min_bytes=0, pfl="never")
     try:

@@ -72,4 +72,5 @@ def observed_file(
         stripe_size_bytes=record.stripe_size or 0,
         ost_list=record.ost_list,
         outcome=record.outcome,
+        extents=record.extents,
     )

@@ -23,6 +23,7 @@ from iez_common.allocate import Placement, Policy
 from iez_common.allocate.policy_file import read_policy
 from iez_common.config import Config
 from iez_common.errors import AllocationError, InputError
+from iez_common.extents import format_extents
 from iez_common.knowledge import Application, PlannedLayout, Planning
 from iez_common.records import Request
 
@@ -178,6 +179,7 @@ def _layout(foreseen: Foreseen, placement: Placement) -> PlannedLayout:
         stripe_count=0 if is_left else placement.stripe_count,
         stripe_size_bytes=0 if is_left else placement.stripe_size_bytes,
         ost_list=() if is_left else osts,
+        extents=format_extents((part.end_bytes, len(part.osts)) for part in placement.parts),
     )
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from iez_client.file_layout import read_layout
 from iez_common.errors import LayoutError
-from iez_common.layout import ALL_STRIPES, Component, WireComponent, read_record
+from iez_common.extents import format_extents
+from iez_common.layout import ALL_STRIPES, EOF_BYTES, Component, WireComponent, read_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Stripes:
     count: int | None = None
     size_bytes: int | None = None
     osts: tuple[int, ...] = ()
+    extents: str = ""  # of a composite layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +64,8 @@ def stripes_of(components: Sequence[Component | WireComponent], size_bytes: int)
     count = len(chosen.osts) or chosen.stripe_count
     osts = tuple(ost for each in components for ost in each.osts)
     count = -1 if count == ALL_STRIPES else count
-    return Stripes(count or None, chosen.stripe_size_bytes or None, osts)
+    extents = ""
+    if len(components) > 1:
+        ends = (None if c.extent_end_bytes == EOF_BYTES else c.extent_end_bytes for c in components)
+        extents = format_extents(zip(ends, (len(c.osts) for c in components), strict=True))
+    return Stripes(count or None, chosen.stripe_size_bytes or None, osts, extents)

@@ -53,6 +53,7 @@ class FileRecord:
     communicator_size: int
     stripe_size: int | None
     ost_list: tuple[int, ...]
+    extents: str
     outcome: str
     renamed_from: tuple[str, ...]
     unlinked: bool

@@ -158,6 +158,7 @@ class FileTable:
             communicator_size=int(row.comm_size),
             stripe_size=stripes.size_bytes,
             ost_list=stripes.osts,
+            extents=stripes.extents,
             outcome=OUTCOMES.get(row.outcome - 1, "") if row.outcome else "",
             renamed_from=tuple(map(decode, self.names.earlier.get(number, ()))),
             unlinked=number in self.names.unlinked and found is None,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FILE_COLUMNS = (
     "path", "template_id", "field_values", "mpi_rank", "write_bytes", "first_write_s", "writers",
     "access_bytes", "stripe_count", "stripe_size_bytes", "ost_list", "outcome",
+    "extents",
 )  # fmt: skip
 PREDICTION_COLUMNS = (
     "path", "template_id", "mpi_rank", "turn", "write_bytes", "high_bytes", "stripe_count",
@@ -30,6 +31,7 @@ PREDICTION_COLUMNS = (
 )  # fmt: skip
 LAYOUT_COLUMNS = (
     "path", "mpi_rank", "turn", "write_bytes", "stripe_count", "stripe_size_bytes", "ost_list",
+    "extents",
 )  # fmt: skip
 
 
@@ -51,6 +53,7 @@ def file_row(run_id: int, ordinal: int, file: ObservedFile) -> "Row":
         file.stripe_size_bytes,
         pack_osts(file.ost_list),
         file.outcome,
+        file.extents,
     )
 
 
@@ -59,7 +62,7 @@ def file_of(row: "Sequence[Any]") -> ObservedFile:
     values = list(row[: len(FILE_COLUMNS)])
     values[0] = to_text(values[0])
     values[2] = unpack_values(values[2])
-    values[-2] = unpack_osts(values[-2])
+    values[-3] = unpack_osts(values[-3])
     return ObservedFile(*values)
 
 
@@ -107,6 +110,7 @@ def layout_row(planning_id: int, ordinal: int, layout: PlannedLayout) -> "Row":
         layout.stripe_count,
         layout.stripe_size_bytes,
         pack_osts(layout.ost_list),
+        layout.extents,
     )
 
 
@@ -114,5 +118,5 @@ def layout_of(row: "Sequence[Any]") -> PlannedLayout:
     """From the values of LAYOUT_COLUMNS; more may follow them."""
     values = list(row[: len(LAYOUT_COLUMNS)])
     values[0] = to_text(values[0])
-    values[-1] = unpack_osts(values[-1])
+    values[-2] = unpack_osts(values[-2])
     return PlannedLayout(*values)

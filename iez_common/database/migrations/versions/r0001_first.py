@@ -88,6 +88,7 @@ def upgrade() -> None:
         number("stripe_size_bytes"),
         sa.Column("ost_list", LongText, nullable=False),
         sa.Column("outcome", sa.String(255), nullable=False),
+        sa.Column("extents", LongText, nullable=False),
         sa.Index("files_path", "path_key"),
         sa.Index("files_template", "template_id"),
         **IN_ORDER,
@@ -143,6 +144,7 @@ def upgrade() -> None:
         sa.Column("stripe_count", sa.Integer, nullable=False),
         number("stripe_size_bytes"),
         sa.Column("ost_list", LongText, nullable=False),
+        sa.Column("extents", LongText, nullable=False),
         sa.Index("allocations_path", "path_key"),
         **IN_ORDER,
     )
