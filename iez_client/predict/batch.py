@@ -14,6 +14,7 @@ from iez_client.predict.record import Forecast, ForecastError, Score, Values
 
 METHODS = ("auto", "exact", *BY_NAME, "paper")
 MOST_BYTES, LEAST_BYTES = 1e100, 1e-100  # beyond them the arithmetic breaks down
+MOST_VALUES = 400  # the last ones, where no rule holds for all: what was before tells little
 FEW = 32  # series that are not worth starting other processes for
 
 Progress = Callable[[int, int], None]
@@ -92,9 +93,12 @@ def _slowly(
 
 
 def _one(horizon: int, method: str, values: Values) -> Forecast:
+    recent = values[-MOST_VALUES:]
     if method == "auto":
-        return choose(values, horizon)
-    return apply(BY_NAME.get(method, last), values, horizon)
+        return choose(recent, horizon)
+    if method == "exact":
+        return apply(last, recent, horizon, "no rule holds: the last value stays")
+    return apply(BY_NAME[method], recent, horizon)
 
 
 def _shifted(progress: Progress | None, number: int, count: int) -> Progress | None:
