@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from iez_client.cli.commands import print_json, print_table
+from iez_client.cli.commands import count_of, print_json, print_table
 from iez_client.filesystems import KIND_NAMES
 from iez_client.request.decide import Decided, Decision
 from iez_client.request.layouts import layout_json
@@ -78,7 +78,7 @@ def certificate_line(group: Decided) -> str:
 
 
 def print_written(output: Path, count: int) -> None:
-    files = f"{count} file{'' if count == 1 else 's'}"
+    files = count_of(count, "file")
     print(f"{output}: {files} (try: iez plan build --from {output} -o PLAN)")
 
 

@@ -22,15 +22,12 @@ def add_application(command: Parser, many: bool = False) -> None:
 @contextmanager
 def memory() -> "Iterator[Database]":
     """The database, which must be there."""
-    import sys
-
+    from iez_client.cli.db import note_set_aside
     from iez_client.learn.memory import open_existing
     from iez_common import config
 
     with open_existing(config.load()) as database:
-        if database.set_aside:
-            note = f"the database was damaged; it is now {database.set_aside}, and a new one begun"
-            print(f"iez: note: {note}", file=sys.stderr)
+        note_set_aside(database)
         yield database
 
 

@@ -27,6 +27,11 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, f"{self.prog} --help")
 
 
+def count_of(count: int, thing: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 def print_json(values: dict[str, object]) -> None:
     """Machine-readable output: `schema` tells a reader what to expect."""
     print(json.dumps({"schema": SCHEMA, **values}, indent=2))

@@ -25,8 +25,3 @@ def note_set_aside(database: "Database") -> None:
     if database.set_aside:
         note = f"the database was damaged; it is now {database.set_aside}, and a new one begun"
         print(f"iez: note: {note}", file=sys.stderr)
-
-
-def count_of(count: int, thing: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"

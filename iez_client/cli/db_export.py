@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 from iez_client.cli.application import memory
-from iez_client.cli.commands import Parser
-from iez_client.cli.db import count_of
+from iez_client.cli.commands import Parser, count_of
 
 
 def parser(command: str) -> Parser:

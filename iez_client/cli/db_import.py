@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from iez_client.cli.commands import Parser
-from iez_client.cli.db import count_of, made_database
+from iez_client.cli.commands import Parser, count_of
+from iez_client.cli.db import made_database
 from iez_common.errors import ExportError, InputError, reason
 
 

@@ -4,8 +4,7 @@ import argparse
 import re
 
 from iez_client.cli.application import memory
-from iez_client.cli.commands import Parser
-from iez_client.cli.db import count_of
+from iez_client.cli.commands import Parser, count_of
 
 _DAY_S = 86400
 _UNITS_S = {"h": 3600, "d": _DAY_S, "w": 7 * _DAY_S, "y": 365 * _DAY_S}

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from iez_client.cli.commands import Parser
+from iez_client.cli.commands import Parser, count_of
 from iez_common.errors import IezError
 
 
@@ -39,7 +39,7 @@ def run_learn(options: argparse.Namespace) -> int:
         elif lesson.trouble:
             print(f"iez: {lesson.application.name}: {lesson.trouble}", file=sys.stderr)
         else:
-            files = f"{lesson.file_count} file{'' if lesson.file_count == 1 else 's'}"
+            files = count_of(lesson.file_count, "file")
             have = "has" if lesson.planned_count == 1 else "have"
             planned = f"{lesson.planned_count} of the next run {have} a place"
             print(f"{lesson.application.name}: {files}, {planned}")

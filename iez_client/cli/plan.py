@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from iez_client.cli.commands import Parser
+from iez_client.cli.commands import Parser, count_of
 from iez_common.errors import UsageError
 
 
@@ -63,7 +63,7 @@ def run_build(options: argparse.Namespace) -> int:
     elif built.outside_count:
         note = f"{built.outside_count} of its names lie on no known file system, such as"
         print(f"iez: note: {note} {built.outside_example}", file=sys.stderr)
-    paths = f"{built.path_count} path{'' if built.path_count == 1 else 's'}"
-    templates = f"{built.template_count} template{'' if built.template_count == 1 else 's'}"
+    paths = count_of(built.path_count, "path")
+    templates = count_of(built.template_count, "template")
     print(f"{options.output}: {paths}, {templates}, {len(built.image)} bytes")
     return 0

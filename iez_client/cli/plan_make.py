@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from iez_client.cli.application import add_application, memory_of
-from iez_client.cli.commands import Parser
+from iez_client.cli.commands import Parser, count_of
 from iez_client.cli.parse import number
 
 
@@ -44,8 +44,7 @@ def run_make(options: argparse.Namespace) -> int:
         return 0
     if options.output:
         _copy(made.path, Path(options.output))
-    paths = f"{made.entry_count} path{'' if made.entry_count == 1 else 's'}"
-    templates = f"{made.rule_count} template{'' if made.rule_count == 1 else 's'}"
+    paths, templates = count_of(made.entry_count, "path"), count_of(made.rule_count, "template")
     print(f"{made.path}: {made.planned_count} of {made.file_count} files, {paths}, {templates}")
     print(f"next: iez table {application.name}", file=sys.stderr)
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from iez_client.cli.commands import print_json, print_table
+from iez_client.cli.commands import count_of, print_json, print_table
 from iez_client.learn.balance import Balance, Laid, balances
 from iez_common.extents import parse_extents
 from iez_common.knowledge import (
@@ -105,7 +105,7 @@ def print_tables(rows: Sequence[Row], lines: Sequence[BalanceLine]) -> None:
         print()
     for line in lines:
         found = line.balance
-        files = f"{found.file_count} file{'' if found.file_count == 1 else 's'}"
+        files = count_of(found.file_count, "file")
         print(
             f"OSTCost {found.ost_cost:.4f} {line.what} ({files}), "
             f"{found.round_robin_cost:.4f} by Lustre's round robin"

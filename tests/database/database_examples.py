@@ -60,6 +60,7 @@ ODD_FILES = [
     ObservedFile(f"/l/{ODD}", 0, (ODD, "", "7"), -1, BIG, 0.1, 2**31 - 1, BIG, 0, BIG, (), ""),
     ObservedFile("/l/" + "x" * 70_000, 1, (), 0, 0, 1e9 + 1e-6, 1, 1, 2, 65536, (3, 0), "missed"),
     ObservedFile("/l/", 1, ("",), 0, 0, 0.0, 0, 0, 2000, 65536, tuple(range(2000)), "placed"),
+    ObservedFile("/l/p", 1, (), 0, 9, 0.0, 1, 0, 2, 65536, (1, 2, 3), "placed", "65536:1 eof:2"),
 ]
 
 
@@ -100,4 +101,5 @@ PREDICTIONS = [
 LAYOUTS = [
     PlannedLayout(f"/l/{ODD}", 3, 0, 1 << 20, 2, 1 << 20, (4, 5)),
     PlannedLayout("/l/tmp.*", -1, 7, BIG, 0, 0, ()),
+    PlannedLayout("/l/p", 0, 0, 9, 2, 65536, (1, 2, 3), "65536:1 eof:2"),
 ]
