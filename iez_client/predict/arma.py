@@ -12,14 +12,14 @@ FEWEST = 16
 ORDERS = tuple(
     (p, q) for q in range(SHOCKS + 1) for p in range(LAGS + 1) if q == 0 or p <= 2
 )  # fmt: skip
-RIDGE = 1e-10  # keeps exact series solvable
+RIDGE = 1e-10  # keeps the equations of exact series solvable
 
 Order = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class QuickFit:
-    """An order, with weights for the series differenced d times and scaled."""
+    """An order, with weights for the series differenced d times, about its mean and scaled."""
 
     order: Order
     scale: float
@@ -29,6 +29,14 @@ class QuickFit:
     rmse: float  # one step ahead, in standard deviations of the series
     tested: int  # last values over which it is taken
     information: float  # Akaike's, corrected for few values: the less, the better
+
+
+def _flat(values: Values, differenced: int, scale: float) -> tuple[Values, float]:
+    """Differences about zero, of the size of one, and their mean, which was taken off: no system
+    of equations is near to singular then."""
+    steps = np.diff(values, differenced) / scale
+    mean = float(steps.mean())
+    return steps - mean, mean
 
 
 def _columns(values: Values, lags: int, start: int) -> Values:
@@ -48,7 +56,7 @@ def _shocks(values: Values) -> tuple[Values, int]:
 
 def _best(values: Values, differenced: int, scale: float) -> QuickFit:
     """The best order for one number of differences: all are solved together."""
-    flat = np.diff(values, differenced) / scale
+    flat, _ = _flat(values, differenced, scale)
     shocks, before = _shocks(flat)
     start = max(LAGS, before + SHOCKS)
     known = np.column_stack([
@@ -102,7 +110,7 @@ def quick_arima(values: Values, horizon: int) -> Values | None:
     if fit is None:
         return None
     p, differenced, q = fit.order
-    flat = np.diff(values, differenced) / fit.scale
+    flat, mean = _flat(values, differenced, fit.scale)
     shocks = _shocks(flat)[0] if q else flat
     past, surprises = list(flat[::-1][:p]), list(shocks[::-1][:q])
     room = 2 * float(np.ptp(flat))
@@ -112,5 +120,5 @@ def quick_arima(values: Values, horizon: int) -> Values | None:
         value = fit.constant + fit.of_values @ past + fit.of_shocks @ surprises
         ahead[step] = min(max(value, low), high)
         past, surprises = [ahead[step], *past][:p], [0.0, *surprises][:q]
-    ahead *= fit.scale
+    ahead = (ahead + mean) * fit.scale
     return np.asarray(values[-1] + np.cumsum(ahead)) if differenced else ahead

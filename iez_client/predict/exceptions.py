@@ -11,6 +11,7 @@ from iez_client.predict.tail import described
 
 FEWEST = 8
 REGULAR = 0.8  # part of the values that must follow the rule
+CONFIRMED = 0.6  # part that is left of them when one period of them is taken as given
 CYCLES = 3  # in which a period must have come
 LONGEST = 2  # exceptions in turn: more of them are no exceptions
 
@@ -37,7 +38,7 @@ def find_broken(values: Values) -> Broken | None:
         odd = np.abs(flat - season[at % period]) > slack
         regular = len(values) - int(odd.sum())
         # The season itself is taken from the values: what is left confirms it.
-        if regular >= REGULAR * len(values) and regular - period >= len(values) / 2:
+        if regular >= REGULAR * len(values) and regular - period >= CONFIRMED * len(values):
             return Broken(season, step, int(odd.sum())) if _single(odd) else None
     return None
 

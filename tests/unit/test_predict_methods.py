@@ -97,6 +97,14 @@ def test_the_quick_fit_finds_the_weights_of_a_process():
     assert found.of_values[:2] == pytest.approx([1.2, -0.6], abs=0.12)
 
 
+@pytest.mark.parametrize("spread", [0.0, 1e-12, 1e-9, 1e-5])
+def test_the_quick_fit_copes_with_values_that_hardly_differ(spread):
+    draw = np.random.default_rng(8)
+    series = 1e9 * (1 + spread * draw.standard_normal(40))
+    series[-1] *= 1.001
+    assert forecast(series, 3, "arima").values == pytest.approx([1e9] * 3, rel=1e-2)
+
+
 def test_auto_takes_arima_where_values_are_correlated():
     draw = np.random.default_rng(4)
     taken = []
