@@ -30,7 +30,7 @@ def robust_line(values: Values) -> tuple[float, float]:
 @named("line", freedom=2.0)
 def line(values: Values, horizon: int) -> Values | None:
     """A straight line through all values."""
-    if len(values) < 4:
+    if len(values) < 2:
         return None
     end, slope = robust_line(values)
     return np.asarray(end + slope * np.arange(1, horizon + 1))
@@ -39,7 +39,7 @@ def line(values: Values, horizon: int) -> Values | None:
 @named("growth", freedom=2.5)
 def growth(values: Values, horizon: int) -> Values | None:
     """A straight line through the logarithms: growth by a factor."""
-    if len(values) < 4 or values.min() <= 0:
+    if len(values) < 2 or values.min() <= 0:
         return None
     ahead = line(np.log(values), horizon)
     return None if ahead is None else np.exp(np.minimum(ahead, 700.0))
@@ -47,10 +47,10 @@ def growth(values: Values, horizon: int) -> Values | None:
 
 @named("drift", freedom=2.0)
 def drift(values: Values, horizon: int) -> Values | None:
-    """From the last value on, by the mean step so far."""
-    if len(values) < 4:
+    """From the last value on, with the slope of all values."""
+    if len(values) < 2:
         return None
-    slope = (values[-1] - values[0]) / (len(values) - 1)
+    _, slope = robust_line(values)
     return np.asarray(values[-1] + slope * np.arange(1, horizon + 1))
 
 
