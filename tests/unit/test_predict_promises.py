@@ -1,8 +1,10 @@
 """Forecasts keep their promises, whatever the series."""
 
+import doctest
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from iez_client.predict import (
     held_out_accuracy,
 )
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "predict.md"
 VALUES = st.one_of(st.integers(0, 5), st.integers(0, 10**18), st.floats(0, 1e18)).map(float)
 SERIES = st.lists(VALUES, min_size=1, max_size=30)
 QUICK = sorted(set(METHODS) - {"auto", "paper", "arima"})
@@ -140,3 +143,15 @@ def test_statsmodels_is_loaded_for_arima_only():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert (ran.stdout.split(), ran.stderr) == (["False", "False"], "")
+
+
+def test_the_page_shows_what_really_comes():
+    text = PAGE.read_text(encoding="utf-8").replace("```", "")
+    shown = doctest.DocTestParser().get_doctest(text, {}, "predict.md", str(PAGE), 0)
+    assert len(shown.examples) >= 5
+    assert doctest.DocTestRunner().run(shown).failed == 0
+
+
+def test_the_page_names_every_method():
+    text = PAGE.read_text(encoding="utf-8")
+    assert [name for name in METHODS if name != "auto" and f"`{name}`" not in text] == []
