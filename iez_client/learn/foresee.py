@@ -82,7 +82,7 @@ def foresee(
             ranks = _Ranks(rank_count, coming.rank_count or rank_count)
             names = _names(template, by_template[template.id], ranks.then, coming)
             factor = scale.factor(template.id, ranks)
-            found += _expect(template, last[template.id], names, ranks, forecasts, series, factor)
+            found += _expect(template, last[template.id], names, ranks, forecasts, factor)
     return found
 
 
@@ -126,9 +126,11 @@ def _order(template: Template) -> Callable[[HistoryRow], tuple[object, ...]]:
 
 
 class _Next(NamedTuple):
-    """A forecast, and which of its values each file of the last run stands for."""
+    """What comes next at a place, and which of the values each file of the last run stands for."""
 
     forecast: Forecast
+    series: tuple[int, ...]
+    stripe_count: int
     turn_of: Mapping[tuple[str, ...], list[int]]
 
 
@@ -164,9 +166,10 @@ def _forecast(
                 progress(before + count, total)
 
         forecasts = forecast_many(list(places_of), horizon, method, report)
-        for forecast, places in zip(forecasts, places_of.values(), strict=True):
+        for forecast, (values, places) in zip(forecasts, places_of.items(), strict=True):
             for place in places:
-                found[place] = _Next(forecast, turns[place])
+                count = _stripe_count(series[place])
+                found[place] = _Next(forecast, values, count, turns[place])
         done += len(places_of)
     return found
 
@@ -177,7 +180,6 @@ def _expect(
     names: Sequence[Expected],
     ranks: _Ranks,
     forecasts: Mapping[_Place, _Next],
-    series: Mapping[_Place, list[HistoryRow]],
     factor: float,
 ) -> list[Foreseen]:
     found = []
@@ -200,14 +202,13 @@ def _expect(
             turn=turn,
             write_bytes=value,
             high_bytes=high if high > value * _UNCERTAIN else value,
-            stripe_count=_stripe_count(series[place]),
+            stripe_count=following.stripe_count,
             writers=ranks.next if row.writers >= ranks.then > 1 else row.writers,
             access_bytes=row.access_bytes,
             method=forecast.method,
             error=forecast.error,
         )
-        history = tuple(each.write_bytes for each in series[place])
-        found.append(Foreseen(prediction, expected, forecast, history, row.first_write_s))
+        found.append(Foreseen(prediction, expected, forecast, following.series, row.first_write_s))
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iez_client.learn.foresee import RUNS_MAX
 from iez_client.learn.memory import open_memory, owner_name
 from iez_client.learn.note import (
     JobNote,
@@ -82,6 +83,7 @@ def learn_from(note_path: Path, config: Config) -> Lesson:
         lesson = replace(lesson, set_aside=database.set_aside)
         if lesson.is_known or lesson.is_underway:
             return lesson
+        database.drop_old_files(lesson.application, RUNS_MAX)
         return _plan(database, lesson, note, config)
 
 

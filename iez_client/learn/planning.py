@@ -134,14 +134,19 @@ def _decide(
     if not observed:
         raise AllocationError("no Lustre file system is mounted here", "--mock DIR to try it")
     placement_of: dict[int, Placement] = {}
+    now = list(observed)
     for phase in phases(foreseen):
         wanted = [_wanted(each) for each in phase]
         owner = {id(file): each for file, each in zip(wanted, phase, strict=True)}
-        decision = decide(wanted, observed, policy)
+        try:
+            decision = decide(wanted, now, policy)
+        except AllocationError:
+            # Files may go while the job runs: what does not fit on top of all others may fit yet.
+            decision = decide(wanted, observed, policy)
         for group in decision.groups:
             for file, placement in zip(group.files, group.allocation, strict=True):
                 placement_of[id(owner[id(file)])] = placement
-        observed = after(observed, decision)
+        now = after(now, decision)
     return [(each, placement_of[id(each)]) for each in foreseen if id(each) in placement_of]
 
 

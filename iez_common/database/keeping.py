@@ -6,16 +6,19 @@ import sqlalchemy as sa
 
 from iez_common.database import migrate, schema
 from iez_common.database.address import SqliteFile
+from iez_common.database.bulk import delete_in_batches
 from iez_common.database.columns import Number
 from iez_common.database.plannings import trim_plannings
 from iez_common.database.records import DatabaseInfo, Pruned
 from iez_common.database.runs import delete_run, remove_leftovers
 from iez_common.database.store import Store
+from iez_common.knowledge import Application
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 _runs = schema.runs
+_AT_ONCE = 5  # runs; those behind them were emptied by earlier calls
 
 
 class Keeping(Store):
@@ -41,6 +44,12 @@ class Keeping(Store):
                 run_count += 1
         session.vacuum()
         return Pruned(run_count, file_count)
+
+    def drop_old_files(self, application: Application, keep_runs: int) -> int:
+        """Deletes the files of the runs behind the newest `keep_runs`; the runs themselves stay.
+        Done after each run, there is one such run at a time; its space is used again."""
+        old = self._superfluous(application.id, keep_runs, None)[:_AT_ONCE]
+        return sum(delete_in_batches(self._session, schema.files, run_id) for run_id in old)
 
     def _superfluous(
         self, application_id: int, keep_runs: int | None, older_than_s: float | None

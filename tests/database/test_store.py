@@ -304,9 +304,19 @@ def test_forgetting_takes_all_of_one_application_and_nothing_else(database: Data
     assert [each.application for each in database.applications()] == [kept]
     assert dict(database.info().rows) == {
         "applications": 1, "templates": 1, "runs": 1, "files": 3, "outcomes": 2,
-        "plannings": 1, "predictions": 2, "allocations": 2,
+        "plannings": 1, "predictions": 2, "allocations": 3,
     }  # fmt: skip
     database.forget(gone)
+
+
+def test_files_of_old_runs_go_and_the_runs_stay(database: Database) -> None:
+    application = an_application(database)
+    for number in range(1, 5):
+        store_run(database, application, a_run(identity=number, started_s=float(number)))
+    assert database.drop_old_files(application, 2) == 6
+    assert database.drop_old_files(application, 2) == 0
+    counts = [len(list(database.files(each.run.id))) for each in database.runs(application)]
+    assert counts == [3, 3, 0, 0]
 
 
 def test_prune_keeps_the_newest_and_drops_the_old(database: Database, now: list[float]) -> None:
