@@ -54,7 +54,7 @@ def _iez(settings: "Config") -> str:
 
 def _missed(lesson: "Lesson", settings: "Config") -> str:
     """In place of `N not in the plan`: why."""
-    from iez_client.learn.planning import policy_of
+    from iez_common.allocate.policy_file import policy_of
 
     if not lesson.was_planned:
         return ""

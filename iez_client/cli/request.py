@@ -61,12 +61,11 @@ def decide_as_asked(options: argparse.Namespace) -> "Decision":
 def _policy(settings: "Config", options: argparse.Namespace) -> "Policy":
     from dataclasses import replace
 
-    from iez_common.allocate import STRATEGIES, Policy
+    from iez_common.allocate import STRATEGIES
     from iez_common.allocate.policy import OBJECTIVES
-    from iez_common.allocate.policy_file import read_policy
+    from iez_common.allocate.policy_file import policy_of
 
-    file = settings.path("policy")
-    policy = read_policy(file) if file else Policy()
+    policy = policy_of(settings)
     for name, known in (("strategy", tuple(STRATEGIES)), ("objective", OBJECTIVES)):
         value = getattr(options, name)
         if value is None:

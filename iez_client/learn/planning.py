@@ -20,7 +20,7 @@ from iez_client.plan.template import escape, parse
 from iez_client.request.decide import decide
 from iez_client.request.row import Wanted
 from iez_common.allocate import Placement, Policy
-from iez_common.allocate.policy_file import read_policy
+from iez_common.allocate.policy_file import policy_of
 from iez_common.config import Config
 from iez_common.errors import AllocationError, InputError
 from iez_common.extents import format_extents
@@ -165,11 +165,6 @@ def _wanted(foreseen: Foreseen) -> Wanted:
             name=f"{name.text} {prediction.mpi_rank} {prediction.turn}",
         ),
     )
-
-
-def policy_of(config: Config) -> Policy:
-    file = config.path("policy")
-    return read_policy(file) if file else Policy()
 
 
 def _layout(foreseen: Foreseen, placement: Placement) -> PlannedLayout:

@@ -8,6 +8,7 @@ from iez_common.allocate.allocator import STRATEGIES
 from iez_common.allocate.columns import BYTES_MAX, STRIPE_COUNT_MAX
 from iez_common.allocate.policy import OBJECTIVES, PFL, Policy, Rung
 from iez_common.allocate.striping import UNIT_BYTES
+from iez_common.config import Config
 from iez_common.errors import InputError
 from iez_common.units import format_size
 
@@ -19,6 +20,12 @@ KEYS = (
 )  # fmt: skip
 _SHARE_MIN = 1e-6  # bandwidths are divided by it
 _STRIPE_SIZE_LIMIT_BYTES = 4 << 30  # it must be below
+
+
+def policy_of(config: Config) -> Policy:
+    """The policy that the settings name; the default one where they name none."""
+    file = config.path("policy")
+    return read_policy(file) if file else Policy()
 
 
 def read_policy(path: Path) -> Policy:
