@@ -10,6 +10,7 @@ IezError                exit code 70
 │   └── UnknownOstError 65   a plan that names an OST which does not exist
 ├── TraceError          65   a trace file that cannot be used
 ├── AllocationError     65   requests that the OSTs cannot take, or numbers that make no sense
+├── ForecastError       65   a series or a method of forecasting that makes no sense
 ├── DatabaseError       70   the interaction database; any trouble that has no class below
 │   ├── DatabaseAddressError     78   an address that makes no sense, a password file for all
 │   ├── DatabaseUnavailableError 69   a server that is away or refuses; a file locked for too long
@@ -68,6 +69,10 @@ class TraceError(IezError):
 
 
 class AllocationError(IezError):
+    exit_code = 65
+
+
+class ForecastError(IezError):
     exit_code = 65
 
 

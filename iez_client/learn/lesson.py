@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iez_client.learn import stored
 from iez_client.learn.foresee import RUNS_MAX
 from iez_client.learn.memory import open_memory, owner_name
 from iez_client.learn.note import (
@@ -255,6 +256,8 @@ def _plan(database: "Database", lesson: Lesson, note: JobNote, config: Config) -
     try:
         made = make_plan(database, lesson.application, next_run, config)
     except IezError as error:
+        # To be tried again before the next run: the OSTs may be others by then.
+        stored.store(config, lesson.application.key, None, next_run.coming.roots, 0, made_s=0.0)
         hint = f" (try: {error.hint})" if error.hint else ""
         return replace(lesson, trouble=f"{error.message}{hint}")
     return replace(lesson, planned_count=made.planned_count)

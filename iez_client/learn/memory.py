@@ -24,6 +24,11 @@ def owner_name() -> str:
         return str(os.getuid())
 
 
+def is_own(config: Config) -> bool:
+    """Whether it is the default one, which nothing but the runs of this user fills."""
+    return not config["database"].value
+
+
 def has_memory(config: Config) -> bool:
     """False where nothing can have been remembered yet. SQLite's file is not made to find out."""
     url = database_url(config)

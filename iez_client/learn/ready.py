@@ -60,11 +60,13 @@ def _bound(
 
 
 def _remade(key: str, note: JobNote, file_systems: Sequence[FileSystem], config: Config) -> Ready:
-    from iez_client.learn.memory import has_memory, open_memory, owner_name
+    from iez_client.learn.memory import has_memory, is_own, open_memory, owner_name
+
+    # What its own database knows has left a plan; others may know more.
+    if not has_memory(config) or (is_own(config) and not stored.exists(config, key)):
+        return Ready()
     from iez_client.learn.planning import NextRun, make_plan
 
-    if not has_memory(config):
-        return Ready()
     with open_memory(config, _PATIENCE_S) as database:
         if database.set_aside:
             return Ready(trouble=f"the database was damaged and is now {database.set_aside}")

@@ -83,6 +83,11 @@ def find(config: Config, key: str) -> StoredPlan | None:
         return None
 
 
+def exists(config: Config, key: str) -> bool:
+    """Whether something was stored, usable or not."""
+    return _facts_path(plan_path(config, key)).exists()
+
+
 def remove(config: Config, key: str) -> None:
     path = plan_path(config, key)
     for each in (path, _facts_path(path)):

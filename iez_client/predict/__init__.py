@@ -8,9 +8,9 @@ It is pure: no file, socket, clock or random number. docs/predict.md says how it
 
 from iez_client.predict.batch import METHODS, forecast, forecast_many
 from iez_client.predict.measure import accuracy, held_out_accuracy
-from iez_client.predict.record import Forecast, ForecastError, Method, Score
+from iez_client.predict.record import Forecast, Method, Score
 
 __all__ = [
-    "METHODS", "Forecast", "ForecastError", "Method", "Score", "accuracy", "forecast",
+    "METHODS", "Forecast", "Method", "Score", "accuracy", "forecast",
     "forecast_many", "held_out_accuracy",
 ]  # fmt: skip

@@ -10,7 +10,8 @@ from iez_client.predict.cores import spread
 from iez_client.predict.exact import matches
 from iez_client.predict.grid import paper
 from iez_client.predict.level import last
-from iez_client.predict.record import Forecast, ForecastError, Score, Values
+from iez_client.predict.record import Forecast, Score, Values
+from iez_common.errors import ForecastError
 
 METHODS = ("auto", "exact", *BY_NAME, "paper")
 MOST_BYTES, LEAST_BYTES = 1e100, 1e-100  # beyond them the arithmetic breaks down

@@ -7,16 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from iez_common.errors import IezError
-
 Values = NDArray[np.float64]
 Continue = Callable[[Values, int], Values | None]
-
-
-class ForecastError(IezError):
-    """A series or a method that makes no sense."""
-
-    exit_code = 65
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,6 +201,9 @@ def test_files_that_fit_nowhere_leave_the_next_run_without_a_plan(
     done = job("a=2")
     is_well(done, mock)
     assert "no plan for the next run" in done.stderr
+    (mock / "a").unlink()
+    (mock / "iez-mock.toml").unlink()
+    assert "1 file placed" in job("a=2").stderr
 
 
 # Secrets

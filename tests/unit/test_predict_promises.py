@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from iez_client.predict import (
     METHODS,
-    ForecastError,
     accuracy,
     forecast,
     forecast_many,
     held_out_accuracy,
 )
+from iez_common.errors import ForecastError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "predict.md"
 VALUES = st.one_of(st.integers(0, 5), st.integers(0, 10**18), st.floats(0, 1e18)).map(float)
