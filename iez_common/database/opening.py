@@ -12,13 +12,19 @@ from iez_common.database.address import SqliteFile, parse_address
 from iez_common.database.database import Database
 from iez_common.database.session import Session
 from iez_common.database.sqlite_file import make_private
-from iez_common.errors import DatabaseDamagedError, DatabaseForeignError, DatabaseUnavailableError
+from iez_common.errors import (
+    DatabaseDamagedError,
+    DatabaseForeignError,
+    DatabaseUnavailableError,
+    DatabaseWriteError,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 PATIENCE_S = 30.0
-_ATTEMPTS = 3
+_ATTEMPTS = 4
+_PAUSE_S = 0.05
 _LOCK = sa.func.get_lock("iez_upgrade", PATIENCE_S)
 _UNLOCK = sa.func.release_lock("iez_upgrade")
 
@@ -53,10 +59,13 @@ def _prepare_file(session: Session, path: Path, migrations: Path) -> None:
         try:
             if session.read(lambda connection: _needs_upgrade(connection, session, migrations)):
                 session.write(lambda connection: _upgrade_file(connection, session, migrations))
-        except DatabaseDamagedError:
-            # By now it is set aside, by this process or by another.
+        except (DatabaseDamagedError, DatabaseWriteError):
+            # A damaged file is set aside by now; another process may just have done that to the
+            # file which this one had opened, or was about to.
             if attempt == _ATTEMPTS - 1:
                 raise
+            session.close()
+            time.sleep(_PAUSE_S)
         else:
             return
 
