@@ -32,6 +32,9 @@ def start(package: str, words: list[str], silent: bool = False, detached: bool =
     """Starts `job WORDS`; gives its process id. Signals that iez-run holds back are held back
     there too, as Ctrl-C is for the job; not where it is to outlive iez-run."""
     silenced = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)] if silent else []
+    # What outlives iez-run must not keep its caller's files, or their locks.
+    numbers = [int(name) for name in os.listdir("/proc/self/fd")] if detached else []
+    closed = [(os.POSIX_SPAWN_CLOSE, number) for number in numbers if number > 2]
     environ = dict(os.environ)
     environ.pop("IEZ_PLAN", None)
     theirs = environ.pop("LD_PRELOAD", "").replace(" ", ":").split(":")
@@ -45,6 +48,7 @@ def start(package: str, words: list[str], silent: bool = False, detached: bool =
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
             *silenced,
+            *closed,
         ],
         setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
         setsid=detached,
@@ -96,7 +100,7 @@ class Plan:
     ) -> None:
         self.package = package
         self.words = ["prepare", run_dir, *(word for pair in settings.items() for word in pair)]
-        self.job_words = [*(["--app", app] if app else []), "--", *command]
+        self.job_words = [*([f"--app={app}"] if app else []), "--", *command]
         self.source = settings.get("--plan", "")
         self.seen = self.identity()
         self.pid = 0
@@ -148,9 +152,10 @@ def make_empty_plan(package: str, run_dir: str, kept: str, limit_s: float) -> bo
     return True
 
 
-def report(package: str, run_dir: str, words: list[str], interrupted: Callable[[], int]) -> None:
+def report(package: str, run_dir: str, words: list[str], interrupted: Callable[[], int]) -> bool:
     """The summary line, where any process met a file that is watched, and what is learned from the
-    run. Who is in a hurry does not wait for that: it goes on by itself."""
+    run. Who is in a hurry does not wait for that: False, it goes on by itself and still needs the
+    run directory."""
     with suppress(FileNotFoundError), open(f"{run_dir}/trace-dir", "rb") as note:
         traces = note.read()
         if any(name.endswith(b".trace") for name in os.listdir(traces)):
@@ -158,10 +163,12 @@ def report(package: str, run_dir: str, words: list[str], interrupted: Callable[[
             status = wait(pid, FINISH_LIMIT_S, interrupted)
             if status is None:
                 complain("learning from the run goes on in the background (try: iez runs)")
-            elif os.WIFSIGNALED(status):
+                return False
+            if os.WIFSIGNALED(status):
                 complain(f"'finish' was ended by signal {os.WTERMSIG(status)}")
         elif os.path.dirname(traces) == os.fsencode(run_dir.rpartition("/runs/")[0] + "/traces"):
             os.rmdir(traces)
+    return True
 
 
 def sweep(run_dir: str) -> None:
@@ -173,17 +180,28 @@ def sweep(run_dir: str) -> None:
             age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
             if age_s > FORGOTTEN_S or (age_s > ENDED_S and has_ended(entry.path)):
                 remove_tree(entry.path)
-    sweep_traces(f"{runs}/traces")
+    sweep_traces(f"{runs}/traces", traces_at_work(runs + found))
 
 
-def sweep_traces(directory: str) -> None:
-    """Keeps the traces of the last runs."""
+def sweep_traces(directory: str, at_work: set[bytes]) -> None:
+    """Keeps the traces of the last runs, and those of jobs that have not ended."""
     with suppress(OSError):
         ended = sorted(os.scandir(directory), key=lambda entry: entry.stat().st_mtime)
         for number, entry in enumerate(reversed(ended)):
             age_s = time.time() - entry.stat().st_mtime
-            if age_s > TRACES_KEPT_S or (number >= TRACES_KEPT and age_s > ENDED_S):
+            is_old = age_s > TRACES_KEPT_S or (number >= TRACES_KEPT and age_s > ENDED_S)
+            if is_old and os.fsencode(entry.path) not in at_work:
                 remove_tree(entry.path)
+
+
+def traces_at_work(runs: str) -> set[bytes]:
+    """The trace directories that run directories name; these go when their jobs end."""
+    found = set()
+    for folder, _, names in os.walk(runs):
+        if "trace-dir" in names:
+            with suppress(OSError), open(f"{folder}/trace-dir", "rb") as note:
+                found.add(note.read())
+    return found
 
 
 def has_ended(launch: str) -> bool:

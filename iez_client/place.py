@@ -37,11 +37,6 @@ _NOT_FAILURES = ("IEZ_PLACED", "IEZ_SHARED")
 _HEADER_BYTES: int = ffi.sizeof("struct iez_trace_header")
 
 
-def phrase_of(outcome: str) -> str:
-    """What an outcome, as a record of `iez parse` names it, means to a user."""
-    return PHRASES.get(f"IEZ_{outcome.upper()}", outcome)
-
-
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """What all processes of a job did."""

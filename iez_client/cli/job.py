@@ -42,6 +42,7 @@ _OPTIONS = {
     "--state-dir": "state_dir",
 }
 _FLAGS = ("--again", "--quiet")
+_NO_PLAN = "the plan of earlier runs could not be used"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -173,9 +174,9 @@ def _ready_plan(note: "JobNote", settings: "Config") -> "Ready":
     try:
         return ready_plan(note, settings)
     except IezError as error:
-        return Ready(trouble=f"{error.message}{_hint(error)}")
+        return Ready(trouble=f"{_NO_PLAN}: {error.message}{_hint(error)}")
     except Exception as error:  # the job matters more
-        return Ready(trouble=f"{type(error).__name__}: {error}")
+        return Ready(trouble=f"{_NO_PLAN}: {type(error).__name__}: {error}")
 
 
 def empty(file: Path) -> None:
@@ -234,9 +235,11 @@ def _learn(note: "JobNote", tracing: "Tracing", settings: "Config", when: str) -
         if when == "later":
             _start_learner(tracing.directory, settings)
             return Told(is_later=True)
-        from iez_client.learn.lesson import learn_from
+        from iez_client.learn.lesson import learn_abandoned, learn_from
 
-        return Told(lesson=learn_from(pending, settings))
+        lesson = learn_from(pending, settings)
+        learn_abandoned(settings, time.time())
+        return Told(lesson=lesson)
     except IezError as error:
         return Told(trouble=f"{error.message}{_hint(error)}")
     except Exception as error:  # the job has ended well: this is no reason to say otherwise

@@ -1,6 +1,7 @@
 """The line at the end of a job: what was placed or seen, what was learned, what to type next."""
 
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from iez_client import place
@@ -36,11 +37,11 @@ def summary(plan: "Plan", tracing: "Tracing", told: Told, settings: "Config") ->
     if told.trouble:
         return f"{line}; not learned: {told.trouble}"
     if told.before:
-        line += f"; the plan of earlier runs could not be used: {told.before}"
+        line += f"; {told.before}"
     if told.is_later:
         return f"{line}; learning from it in the background (try: {_iez(settings)} runs)"
     if lesson is None:
-        return line + hint
+        return line + (hint or " (try: iez show)")
     return line + _learned(lesson, hint, settings)
 
 
@@ -69,7 +70,8 @@ def _learned(lesson: "Lesson", hint: str, settings: "Config") -> str:
     """`hint` is what to try where there is no plan to look at."""
     said = ""
     if lesson.set_aside:
-        said += f"; the database was damaged and is now {lesson.set_aside}"
+        damaged = f"the database was damaged and is now {lesson.set_aside}"
+        said += f"; {damaged} (try: iez learn --again)"
     if lesson.is_afresh and lesson.planned_count:
         said += f"; {lesson.unknown_count} of {lesson.file_count} files are new: learned afresh"
     if lesson.trouble:
@@ -78,7 +80,7 @@ def _learned(lesson: "Lesson", hint: str, settings: "Config") -> str:
         return said + hint
     if not lesson.was_planned or lesson.is_afresh:
         said += "; the next run is planned"
-    return f"{said} (try: {_iez(settings)} table {lesson.application.name})"
+    return f"{said} (try: {_iez(settings)} table {quote(lesson.application.name)})"
 
 
 def _seen(tracing: "Tracing", settings: "Config") -> tuple[str, str]:

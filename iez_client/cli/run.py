@@ -405,8 +405,10 @@ def conclude(job: Job, options: Options, signals: Signals, code: int) -> None:
 
         words = [*(["--quiet"] if options.quiet else []), "--status", str(code)]
         words += ["--learn", options.learn] if options.learn else []
-        helpers.report(PACKAGE, job.run_dir, words, signals.early)
+        is_done = helpers.report(PACKAGE, job.run_dir, words, signals.early)
         helpers.sweep(job.run_dir)
+        if not is_done:
+            return
     if options.keep:
         write_error(f"iez: kept {job.run_dir}")
     else:

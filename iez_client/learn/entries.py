@@ -2,16 +2,18 @@
 
 A template with a field that chooses (the rank, mostly) says it all in one entry, for steps to come
 and other rank counts, too. Files that it would give another layout than theirs get entries of
-their own.
+their own. Wherever nothing in a name tells files apart that are to lie apart, they get stripe
+count and size only, and Lustre chooses: all of them on the OSTs of one would be the worst.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from iez_client.filesystems import FileSystem
 from iez_client.learn.foresee import Foreseen
+from iez_client.names import Chooser
 from iez_client.plan.draft import Draft, Rule
-from iez_client.plan.template import encode, parse
+from iez_client.plan.template import Name, encode, parse
 from iez_client.request.layouts import layout_of
 from iez_common.allocate import Placement
 from iez_common.errors import SourceError
@@ -22,26 +24,72 @@ _LENGTHS_TRIED = 64
 Pair = tuple[Foreseen, Placement]
 
 
-def draft_of(pairs: Sequence[Pair], file_systems: Sequence[FileSystem]) -> Draft:
-    """Files that are left to Lustre are not in it."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A foreseen file, and what the plan will give it."""
+
+    foreseen: Foreseen
+    placement: Placement
+
+
+def draft_of(
+    pairs: Sequence[Pair], file_systems: Sequence[FileSystem]
+) -> tuple[Draft, list[Entry]]:
+    """The draft, and what it comes to for each file. Files that are left to Lustre are not in it,
+    nor is their template."""
     draft = Draft("the plan", "file", tuple(file_systems))
     by_rule: dict[str, list[Pair]] = {}
     for pair in pairs:
-        if pair[1].rung != "nothing":
-            by_rule.setdefault(pair[0].expected.rule_text, []).append(pair)
+        by_rule.setdefault(pair[0].expected.rule_text, []).append(pair)
+    entries: dict[int, Entry] = {}
     paths: dict[str, int] = {}
     for rule_text, own in by_rule.items():
-        references = [draft.add_layout(layout_of(placement)) for _, placement in own]
-        chosen = _add_rule(draft, rule_text, own, references)
-        for (foreseen, _), reference, by_rule_reference in zip(
-            own, references, chosen, strict=True
-        ):
-            path = foreseen.expected.path
-            if path is not None and by_rule_reference != reference:
+        placed = [pair for pair in own if pair[1].rung != "nothing"]
+        entries.update((id(each), Entry(each, placement)) for each, placement in own)
+        if not placed:
+            continue
+        settled = _settled(placed)
+        entries.update((id(each), Entry(each, placement)) for each, placement in settled)
+        references = [draft.add_layout(layout_of(placement)) for _, placement in settled]
+        given: list[int | None] = [None] * len(settled)
+        if len(placed) == len(own):
+            given = _add_rule(draft, rule_text, settled, references)
+        for (each, _), reference, by_template in zip(settled, references, given, strict=True):
+            path = each.expected.path
+            if path is not None and by_template != reference:
                 paths.setdefault(path, reference)
     for number, (path, reference) in enumerate(paths.items(), 1):
         draft.add_path(encode(path), reference, number)
-    return draft
+    return draft, [entries[id(each)] for each, _ in pairs]
+
+
+def _settled(pairs: Sequence[Pair]) -> list[Pair]:
+    """Where several files come to have one name one after the other, or names that cannot be
+    foreseen and that no field tells apart, Lustre chooses the OSTs."""
+    kinds: dict[object, set[tuple[object, ...]]] = {}
+    for each, placement in pairs:
+        kinds.setdefault(_told_by(each), set()).add((placement.osts, placement.parts))
+
+    def may_pin(each: Foreseen) -> bool:
+        told_by = _told_by(each)
+        if each.expected.path is None and (told_by is None or len(kinds) == 1):
+            # One file so far, of a name that is new each time: there may be more next time.
+            return each.is_only_one and len(pairs) == 1
+        return len(kinds[told_by]) == 1
+
+    return [
+        (each, placement if may_pin(each) else _anywhere(placement)) for each, placement in pairs
+    ]
+
+
+def _told_by(foreseen: Foreseen) -> object:
+    """What a plan can tell the file by: its path, else the value that chooses."""
+    path = foreseen.expected.path
+    return path if path is not None else _turn(foreseen)
+
+
+def _anywhere(placement: Placement) -> Placement:
+    return replace(placement, osts=(), parts=(), rung="count")
 
 
 def _add_rule(
@@ -49,21 +97,17 @@ def _add_rule(
 ) -> list[int | None]:
     """Adds the template, and tells which layout it gives to each of the files."""
     none: list[int | None] = [None] * len(pairs)
-    try:
-        name = parse(rule_text)
-    except SourceError:
-        return none  # such as a name that is too long
-    if name.path is not None or name.segments in draft.rules:
+    name = _name(rule_text)
+    if name is None or name.path is not None or name.segments in draft.rules:
         return none
     chooser = pairs[0][0].expected.chooser
     turns = [_turn(foreseen) for foreseen, _ in pairs]
     known = [turn for turn in turns if turn is not None]
-    if chooser is None or len(known) < len(turns):
-        reference = references[0]
-        if len(set(references)) > 1:
-            # Nothing in the name tells them apart: all on the same OSTs would be the worst.
-            anywhere = replace(pairs[0][1], osts=(), parts=(), rung="count")
-            reference = draft.add_layout(layout_of(anywhere))
+    if chooser is None or len(known) < len(turns) or len(set(known)) == 1:
+        each, placement = pairs[0]
+        is_only_one = each.is_only_one and len(pairs) == 1
+        only = placement if is_only_one else _anywhere(placement)
+        reference = draft.add_layout(layout_of(only))
         draft.add_rule(Rule(name, [reference], len(draft.rules) + 1))
         return [reference] * len(pairs)
     options = _options(known, references)
@@ -71,9 +115,16 @@ def _add_rule(
     return [options[turn % len(options)] for turn in known]
 
 
+def _name(rule_text: str) -> Name | None:
+    try:
+        return parse(rule_text)
+    except SourceError:
+        return None  # such as one that is too long
+
+
 def _turn(foreseen: Foreseen) -> int | None:
     """What the field that chooses counts from its first value on; None: it is no number."""
-    chooser = foreseen.expected.chooser
+    chooser: Chooser | None = foreseen.expected.chooser
     if chooser is None:
         return None
     value = foreseen.expected.values[chooser.field]

@@ -29,6 +29,7 @@ class Foreseen:
     forecast: Forecast
     series: tuple[int, ...]  # what it is forecast from
     first_write_s: float  # when its like was written in the last run
+    is_only_one: bool  # each run so far had one file of its template
 
 
 class _Ranks(NamedTuple):
@@ -56,7 +57,8 @@ def foresee(
     if not runs:
         return []
     rank_count = _like(runs, coming.rank_count)
-    chosen = [n for n, run in enumerate(runs) if run.rank_count == rank_count][-RUNS_MAX:]
+    alike = [n for n, run in enumerate(runs) if run.rank_count == rank_count and run.file_count]
+    chosen = alike[-RUNS_MAX:]
     by_template: dict[int, list[HistoryRow]] = {}
     wanted = set(chosen)
     scale = _Scale(runs)
@@ -182,16 +184,17 @@ def _expect(
     forecasts: Mapping[_Place, _Next],
     factor: float,
 ) -> list[Foreseen]:
+    is_only_one = 1 < template.run_count == template.file_count
     found = []
     # Files of one place and one name, such as temporary ones, are told apart by their turn.
-    taken: dict[tuple[_Place, int], int] = {}
+    taken: dict[tuple[int, tuple[str, ...]], int] = {}
     for expected in names:
         row = rows[expected.source_index]
         place = _place(template, row)
         following = forecasts[place]
         turns = following.turn_of[row.field_values]
-        used = taken.get((place, expected.rank), 0)
-        taken[place, expected.rank] = used + 1
+        used = taken.get((expected.rank, row.field_values), 0)
+        taken[expected.rank, row.field_values] = used + 1
         turn = turns[used % len(turns)]
         forecast = following.forecast
         value, high = (round(each[turn] * factor) for each in (forecast.values, forecast.high))
@@ -208,7 +211,11 @@ def _expect(
             method=forecast.method,
             error=forecast.error,
         )
-        found.append(Foreseen(prediction, expected, forecast, following.series, row.first_write_s))
+        found.append(
+            Foreseen(
+                prediction, expected, forecast, following.series, row.first_write_s, is_only_one
+            )
+        )
     return found
 
 

@@ -1,12 +1,13 @@
 """Lesson: the note and the traces of a run in, knowledge and the plan of the next run out."""
 
 import contextlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
+from iez_client.filesystems import FileSystem
 from iez_client.learn import stored
 from iez_client.learn.foresee import RUNS_MAX
 from iez_client.learn.memory import open_memory, owner_name
@@ -19,27 +20,29 @@ from iez_client.learn.note import (
 )
 from iez_client.learn.observed import ObservedRun, creation_name, observe_run, observed_file
 from iez_client.learn.planning import NextRun, make_plan
+from iez_client.learn.roots import roots_on
 from iez_client.names import (
     Learned,
+    Roots,
     RunFacts,
     Seen,
     field_values,
     identify,
     learn_names,
-    roots_of,
 )
-from iez_client.place import phrase_of
+from iez_client.plan.build import known_file_systems
 from iez_client.trace import TRACES
 from iez_common import config as settings
 from iez_common.config import Config
 from iez_common.errors import IezError
-from iez_common.knowledge import Application, Outcome, Run, Template
+from iez_common.knowledge import Application, ObservedFile, Run, Template
 
 if TYPE_CHECKING:
     from iez_common.database import Database
 
 UNKNOWN_SHARE_MAX = 0.5  # of a run's files; with more, the application is learned afresh
 _ABANDONED_S = 600.0  # who wrote a note this long ago and has not learned from it, will not
+_ABANDONED_MAX = 3  # at the end of one run
 _MISSED = "missed"
 
 
@@ -72,13 +75,11 @@ def learn_from(note_path: Path, config: Config) -> Lesson:
             "state_dir": config["state_dir"].value,
         }
     )
-    observed = observe_run(note_path.parent, note.run)
-    if not note.plan:
-        # Nothing was planned, so that nothing was missed.
-        files = (replace(each, outcome="") for each in observed.files)
-        observed = replace(observed, files=tuple(files))
+    observed = observe_run(note_path.parent, note.run, was_planned=bool(note.plan))
     with open_memory(config) as database:
-        lesson = _remember(database, note, observed, str(note_path.parent))
+        lesson = _Learner(database, known_file_systems(config)).remember(
+            note, observed, str(note_path.parent)
+        )
         if not lesson.is_underway:
             set_learned(note_path)
         lesson = replace(lesson, set_aside=database.set_aside)
@@ -102,162 +103,176 @@ def learn_all(
             lesson = learn_from(path, config)
         except IezError as error:
             found.append(error)
+        except Exception as error:  # one that is odd is not in the way of the others
+            found.append(IezError(f"{path}: {type(error).__name__}: {error}", f"rm {path}"))
         else:
-            found += [] if lesson.is_known else [lesson]
+            if lesson.is_underway:
+                what = "another process is learning from it, or died at it less than a day ago"
+                found.append(IezError(f"{path}: {what}", "iez learn, later"))
+            elif not lesson.is_known:
+                found.append(lesson)
     return found
 
 
 def learn_abandoned(config: Config, now_s: float) -> None:
-    """Learns from runs whose learner was killed. Trouble with these is not the user's now."""
+    """Learns from some runs whose learner was killed. Trouble with these is not the user's now."""
     state = config.path("state_dir")
-    for path in notes_in(kept_folders(state / TRACES)) if state else []:
-        with contextlib.suppress(IezError, OSError):
+    waiting = notes_in(kept_folders(state / TRACES)) if state else []
+    for path in waiting[:_ABANDONED_MAX]:
+        with contextlib.suppress(Exception):
             if now_s - path.stat().st_mtime > _ABANDONED_S:
                 learn_from(path, config)
 
 
-def _remember(database: "Database", note: JobNote, observed: ObservedRun, trace_dir: str) -> Lesson:
-    """Puts the run, its files and their templates into the database."""
-    application = _application(database, note)
-    known = database.templates(application)
-    facts = _facts(note, observed)
-    seen = [
-        Seen(
-            creation_name(each),
-            each.mpi_rank,
-            observed.pids.get(each.mpi_rank, 0),
-            each.first_write_s or 0.0,
-        )
-        for each in observed.files
-    ]
-    learned = learn_names(seen, facts, known)
-    unknown_count = len(learned.unknown)
-    is_afresh = bool(known) and unknown_count > UNKNOWN_SHARE_MAX * len(seen)
-    if is_afresh:
-        application = database.start_epoch(application, application.epoch) or _application(
-            database, note
-        )
-        learned = learn_names(seen, facts, ())
-    run = Run(
-        identity=note.run,
-        started_s=observed.started_s,
-        ended_s=note.ended_s,
-        command=note.command,
-        directory=note.directory,
-        rank_count=facts.rank_count,
-        host_count=observed.host_count,
-        status=note.status,
-        trace_dir=trace_dir,
-    )
-    run_id = database.add_run(application, run)
-    if run_id is None:
-        is_known = any(each.run.identity == note.run for each in database.runs(application))
-        return Lesson(application, is_known=is_known, is_underway=not is_known)
-    _add_files(database, application, run_id, observed, learned, unknown_count)
-    return Lesson(
-        application,
-        len(seen),
-        unknown_count,
-        missed=tuple(each.write_bytes for each in observed.files if each.outcome == _MISSED),
-        was_planned=note.plan == "learned",
-        is_afresh=is_afresh,
-    )
+class _Learner:
+    """Puts a run, its files and their templates into the database."""
 
+    def __init__(self, database: "Database", file_systems: Sequence[FileSystem]) -> None:
+        self._database = database
+        self._file_systems = file_systems
 
-def _add_files(
-    database: "Database",
-    application: Application,
-    run_id: int,
-    observed: ObservedRun,
-    learned: Learned,
-    unknown_count: int,
-) -> None:
-    try:
-        saved = _save_templates(database, application, learned)
-        files = [
-            observed_file(record, saved[match.template], match.values)
-            for record, match in zip(observed.files, learned.matches, strict=True)
-        ]
-        database.add_files(run_id, files)
-        database.complete_run(
-            run_id,
-            _outcomes(observed),
-            file_count=len(files),
-            write_bytes=sum(file.write_bytes for file in files),
-            unknown_count=unknown_count,
-        )
-    except BaseException:
-        with contextlib.suppress(IezError):
-            database.abandon_run(run_id)
-        raise
+    def _roots(self, command: Sequence[str], directory: str) -> Roots:
+        return roots_on(self._file_systems, command, directory)
 
-
-def _save_templates(
-    database: "Database", application: Application, learned: Learned
-) -> dict[int, int]:
-    """Those that files of this run matched; their ids, by their numbers in `learned`."""
-    numbers = [number for number, each in enumerate(learned.templates) if each.file_count]
-    saved = database.save_templates(application, [learned.templates[n] for n in numbers])
-    ids = {number: template.id for number, template in zip(numbers, saved, strict=True)}
-    for number, old_ids in enumerate(learned.replaces):
-        if old_ids:
-            _replace(
-                database, application, old_ids, replace(learned.templates[number], id=ids[number])
+    def remember(self, note: JobNote, observed: ObservedRun, trace_dir: str) -> Lesson:
+        """What came of it; the plan is made later."""
+        application = self._application(note)
+        known = self._database.templates(application)
+        facts = self._facts(note, observed)
+        seen = [
+            Seen(
+                creation_name(each),
+                each.mpi_rank,
+                observed.pids.get(each.mpi_rank, 0),
+                each.first_write_s or 0.0,
             )
-    return ids
+            for each in observed.files
+        ]
+        learned = learn_names(seen, facts, known)
+        unknown_count = len(learned.unknown)
+        # A run that failed says little about what the application writes when it does not.
+        is_afresh = bool(known) and note.status == 0
+        is_afresh = is_afresh and unknown_count > UNKNOWN_SHARE_MAX * len(seen)
+        if is_afresh:
+            application = self._database.start_epoch(
+                application, application.epoch
+            ) or self._application(note)
+            learned = learn_names(seen, facts, ())
+        run = Run(
+            identity=note.run,
+            started_s=observed.started_s,
+            ended_s=note.ended_s,
+            command=note.command,
+            directory=note.directory,
+            rank_count=facts.rank_count,
+            host_count=observed.host_count,
+            status=note.status,
+            trace_dir=trace_dir,
+        )
+        run_id = self._database.add_run(application, run)
+        if run_id is None:
+            is_known = any(
+                each.run.identity == note.run for each in self._database.runs(application)
+            )
+            return Lesson(application, is_known=is_known, is_underway=not is_known)
+        files = self._add_files(application, run_id, observed, learned, unknown_count)
+        return Lesson(
+            application,
+            len(seen),
+            unknown_count,
+            missed=tuple(each.write_bytes for each in files if each.outcome == _MISSED),
+            was_planned=note.plan == "learned",
+            is_afresh=is_afresh,
+        )
 
+    def _add_files(
+        self,
+        application: Application,
+        run_id: int,
+        observed: ObservedRun,
+        learned: Learned,
+        unknown_count: int,
+    ) -> list[ObservedFile]:
+        try:
+            saved = self._save_templates(application, learned)
+            files = [
+                observed_file(record, saved[match.template], match.values)
+                for record, match in zip(observed.files, learned.matches, strict=True)
+            ]
+            self._database.add_files(run_id, files)
+            self._database.complete_run(
+                run_id,
+                observed.outcomes,
+                file_count=len(files),
+                write_bytes=sum(file.write_bytes for file in files),
+                unknown_count=unknown_count,
+            )
+        except BaseException:
+            with contextlib.suppress(IezError):
+                self._database.abandon_run(run_id)
+            raise
+        return files
 
-def _replace(
-    database: "Database", application: Application, old_ids: Sequence[int], template: Template
-) -> None:
-    """Earlier files get the fields of the template that theirs were generalised to."""
-    runs = {each.run.id: each.run for each in database.runs(application)}
-    roots = {run_id: roots_of(run.command, run.directory) for run_id, run in runs.items()}
+    def _save_templates(self, application: Application, learned: Learned) -> dict[int, int]:
+        """Those that files of this run matched; their ids, by their numbers in `learned`."""
+        numbers = [number for number, each in enumerate(learned.templates) if each.file_count]
+        saved = self._database.save_templates(application, [learned.templates[n] for n in numbers])
+        ids = {number: template.id for number, template in zip(numbers, saved, strict=True)}
+        for number, old_ids in enumerate(learned.replaces):
+            if old_ids:
+                self._replace(
+                    application, old_ids, replace(learned.templates[number], id=ids[number])
+                )
+        return ids
 
-    def values_of(run_id: int, path: str) -> tuple[str, ...] | None:
-        return field_values(template, roots[run_id], path) if run_id in roots else None
+    def _replace(
+        self, application: Application, old_ids: Sequence[int], template: Template
+    ) -> None:
+        """Earlier files get the fields of the template that theirs were generalised to."""
+        runs = {each.run.id: each.run for each in self._database.runs(application)}
+        roots = {run_id: self._roots(run.command, run.directory) for run_id, run in runs.items()}
 
-    database.replace_templates(old_ids, template.id, values_of)
+        def values_of(run_id: int, path: str) -> tuple[str, ...] | None:
+            return field_values(template, roots[run_id], path) if run_id in roots else None
 
+        self._database.replace_templates(old_ids, template.id, values_of)
 
-def _application(database: "Database", note: JobNote) -> Application:
-    """By its key; a new one gets a name that no other has."""
-    identity = identify(note.command, note.app)
-    owner = owner_name()
-    known = database.find_applications(owner, identity.key)
-    for each in known:
-        if each.key == identity.key:
-            return each
-    name, number = identity.name, 1
-    while any(each.name == name for each in database.find_applications(owner, name)):
-        number += 1
-        name = f"{identity.name}-{number}"
-    return database.get_application(
-        owner, identity.key, name=name, program=identity.program, shape=identity.shape
-    )
+    def _application(self, note: JobNote) -> Application:
+        """By its key; a new one gets a name that no other has."""
+        identity = identify(note.command, note.app)
+        owner = owner_name()
+        known = self._database.find_applications(owner, identity.key)
+        for each in known:
+            if each.key == identity.key:
+                return each
+        name, number = identity.name, 1
+        while any(each.name == name for each in self._database.find_applications(owner, name)):
+            number += 1
+            name = f"{identity.name}-{number}"
+        return self._database.get_application(
+            owner, identity.key, name=name, program=identity.program, shape=identity.shape
+        )
 
-
-def _facts(note: JobNote, observed: ObservedRun) -> RunFacts:
-    return RunFacts(
-        roots=roots_of(note.command, note.directory),
-        rank_count=observed.rank_count or note.rank_count,
-        started_s=observed.started_s,
-        job_ids=frozenset(note.job_ids),
-    )
-
-
-def _outcomes(observed: ObservedRun) -> list[Outcome]:
-    counts = Counter(each.outcome for each in observed.files if each.outcome)
-    return [Outcome(name, phrase_of(name), count) for name, count in sorted(counts.items())]
+    def _facts(self, note: JobNote, observed: ObservedRun) -> RunFacts:
+        return RunFacts(
+            roots=self._roots(note.command, note.directory),
+            rank_count=observed.rank_count or note.rank_count,
+            started_s=observed.started_s,
+            job_ids=frozenset(note.job_ids),
+        )
 
 
 def _plan(database: "Database", lesson: Lesson, note: JobNote, config: Config) -> Lesson:
     next_run = NextRun(note.command, note.directory, note.rank_count)
     try:
         made = make_plan(database, lesson.application, next_run, config)
-    except IezError as error:
+    except Exception as error:  # the run is remembered all the same
         # To be tried again before the next run: the OSTs may be others by then.
-        stored.store(config, lesson.application.key, None, next_run.coming.roots, 0, made_s=0.0)
+        roots = next_run.coming(config).roots
+        stored.store(config, lesson.application.key, None, roots, 0, made_s=0.0)
+        if not isinstance(error, IezError):
+            again = f"iez plan make {quote(lesson.application.name)}"
+            return replace(lesson, trouble=f"{type(error).__name__}: {error} (try: {again})")
         hint = f" (try: {error.hint})" if error.hint else ""
         return replace(lesson, trouble=f"{error.message}{hint}")
     return replace(lesson, planned_count=made.planned_count)

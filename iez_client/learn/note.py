@@ -87,10 +87,13 @@ def read_note(path: Path) -> JobNote:
 
 def _checked(note: JobNote) -> JobNote:
     numbers = (note.rank_count, note.run, note.status, *note.job_ids)
-    texts = (note.directory, note.app, note.mock, note.mock_state, note.plan, *note.command)
-    if not note.command or not all(isinstance(text, str) for text in texts):
+    texts = (note.directory, note.app, note.mock, note.mock_state, note.plan, note.trouble)
+    if not note.command or not all(isinstance(text, str) for text in (*texts, *note.command)):
         raise TypeError
+    times = (note.started_s, note.ended_s)
     if not all(isinstance(number, int) for number in numbers):
+        raise TypeError
+    if not all(isinstance(time_s, int | float) for time_s in times):
         raise TypeError
     return replace(note, command=tuple(note.command), job_ids=tuple(note.job_ids))
 

@@ -1,16 +1,17 @@
 """Observed: the traces of a run in, the files that it created out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from iez_client import place
 from iez_client.parse.merge import merge_traces
 from iez_client.parse.record import FileRecord
 from iez_client.parse.table import FileTable
 from iez_client.parse.traces import Process, traces_of
 from iez_client.request.facts import access_bytes, count_ranks, final_bytes
 from iez_common.errors import TraceError
-from iez_common.knowledge import ObservedFile
+from iez_common.knowledge import ObservedFile, Outcome
 
 # So many files are looked at one by one; of more, what the traces say has to do.
 _STAT_MAX = 20_000
@@ -25,22 +26,32 @@ class ObservedRun:
     host_count: int
     started_s: float
     pids: dict[int, int]  # of the first process of each rank; -1: without a rank
+    outcomes: tuple[Outcome, ...]  # of its plan, also for files that were there already
 
 
-def observe_run(directory: Path, run: int) -> ObservedRun:
+def observe_run(directory: Path, run: int, was_planned: bool) -> ObservedRun:
+    """Where nothing was planned, nothing was missed either."""
     traces = traces_of(directory, run)
     if not traces.processes:
         raise TraceError(f"{directory}: the traces of this run are not there", "iez show")
     table = FileTable(merge_traces(traces))
     records = table.records(stat=len(table) <= _STAT_MAX)
+    created = (each for each in records if each.created and not each.helper)
     processes = traces.processes
     return ObservedRun(
-        files=tuple(each for each in records if each.created and not each.helper),
+        files=tuple(each if was_planned else replace(each, outcome="") for each in created),
         rank_count=table.totals.world_size,
         host_count=len({process.host for process in processes}),
         started_s=min(process.start_ns for process in processes) / 1e9,
         pids=_pids(processes),
+        outcomes=tuple(_outcomes(place.read_outcomes(directory, run)) if was_planned else ()),
     )
+
+
+def _outcomes(counted: place.Outcomes) -> Iterator[Outcome]:
+    for name, phrase in place.PHRASES.items():
+        if counted[name]:
+            yield Outcome(name.removeprefix("IEZ_").lower(), phrase, counted[name])
 
 
 def _pids(processes: Sequence[Process]) -> dict[int, int]:

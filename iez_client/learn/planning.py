@@ -4,25 +4,26 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from iez_client.learn import stored
-from iez_client.learn.entries import Pair, draft_of
+from iez_client.learn.entries import Entry, Pair, draft_of
 from iez_client.learn.foresee import RUNS_MAX, Foreseen, Progress, foresee
 from iez_client.learn.phases import after, phases
-from iez_client.names import Coming, roots_of
+from iez_client.learn.roots import roots_on
+from iez_client.names import Coming
 from iez_client.observe.osts import ObservedFileSystem, observe
 from iez_client.plan.bind import bind
 from iez_client.plan.build import known_file_systems
 from iez_client.plan.compile import compile_draft
-from iez_client.plan.template import escape, parse
+from iez_client.plan.template import Name, encode, parse
 from iez_client.request.decide import decide
 from iez_client.request.row import Wanted
 from iez_common.allocate import Placement, Policy
 from iez_common.allocate.policy_file import policy_of
 from iez_common.config import Config
-from iez_common.errors import AllocationError, InputError
+from iez_common.errors import AllocationError, IezError, InputError
 from iez_common.extents import format_extents
 from iez_common.knowledge import Application, PlannedLayout, Planning
 from iez_common.records import Request
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from iez_common.database import Database
 
 _ATTEMPTS = 3  # to take in runs that end meanwhile
+_QUICK_FILES_MAX = 50_000  # some seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
     """A plan that was made."""
 
-    path: Path | None  # None: there is nothing to place
+    image: bytearray | None  # None: there is nothing to place
     file_count: int
     planned_count: int  # of them, those that are not left to Lustre
     entry_count: int = 0
@@ -52,9 +54,9 @@ class NextRun:
     directory: str
     rank_count: int  # 0: as many as in the last one
 
-    @property
-    def coming(self) -> Coming:
-        return Coming(roots_of(self.command, self.directory), self.rank_count)
+    def coming(self, config: Config) -> Coming:
+        file_systems = known_file_systems(config)
+        return Coming(roots_on(file_systems, self.command, self.directory), self.rank_count)
 
 
 def like_the_last(
@@ -72,23 +74,23 @@ def like_the_last(
 def foresee_next(
     database: "Database",
     application: Application,
-    next_run: NextRun,
+    coming: Coming,
     method: str = "auto",
     progress: Progress | None = None,
 ) -> tuple[list[Foreseen], int]:
     """What the next run will write, and the newest run that this takes into account."""
     runs = database.history_runs(application, RUNS_MAX)
-    rows = database.history(application, RUNS_MAX)
+    rows = database.history(runs)
     templates = database.templates(application)
-    found = foresee(templates, runs, rows, next_run.coming, method, progress)
+    found = foresee(templates, runs, rows, coming, method, progress)
     return found, max((run.id for run in runs), default=0)
 
 
 def make_plan(
     database: "Database", application: Application, next_run: NextRun, config: Config
 ) -> Made:
-    """Predicts, allocates, and puts the plan in place. A run that ended meanwhile may have put its
-    own there, or may have been overtaken: the newest knowledge wins."""
+    """Predicts, allocates, remembers what was planned, and puts the plan in place. A run that ended
+    meanwhile may have put its own there, or may have been overtaken: the newest knowledge wins."""
     for attempt in range(_ATTEMPTS):
         made, newest = _make(database, application, next_run, config)
         now = database.history_runs(application, 1)
@@ -97,34 +99,50 @@ def make_plan(
     return made
 
 
+def make_plan_quickly(
+    database: "Database", application: Application, next_run: NextRun, config: Config
+) -> Made:
+    """While the job waits: exact rules and last values only, and nothing is remembered."""
+    last = database.history_runs(application, 1)
+    if last and last[-1].file_count > _QUICK_FILES_MAX:
+        raise IezError(
+            f"{application.name}: {last[-1].file_count} files are too many to plan before the job",
+            f"iez plan make {quote(application.name)}",
+        )
+    coming = next_run.coming(config)
+    foreseen, _ = foresee_next(database, application, coming, "exact")
+    return _put_in_place(foreseen, application, coming, config)[0]
+
+
 def _make(
     database: "Database", application: Application, next_run: NextRun, config: Config
 ) -> tuple[Made, int]:
-    foreseen, newest = foresee_next(database, application, next_run)
-    coming = next_run.coming
-    if not foreseen:
-        _store(config, application, None, coming, time.time())
-        return Made(None, 0, 0), newest
-    file_systems = known_file_systems(config)
-    observed = observe(config)
-    pairs = _decide(foreseen, observed, policy_of(config))
-    draft = draft_of(pairs, file_systems)
-    planning = Planning(time.time(), newest, _state(observed))
-    layouts = [_layout(each, placement) for each, placement in pairs]
-    database.save_planning(application, planning, (each.prediction for each, _ in pairs), layouts)
+    coming = next_run.coming(config)
+    foreseen, newest = foresee_next(database, application, coming)
+    made, entries, observed = _put_in_place(foreseen, application, coming, config)
+    if entries:
+        planning = Planning(time.time(), newest, _state(observed))
+        layouts = [_layout(each) for each in entries]
+        predictions = (each.foreseen.prediction for each in entries)
+        database.save_planning(application, planning, predictions, layouts)
+    return made, newest
+
+
+def _put_in_place(
+    foreseen: Sequence[Foreseen], application: Application, coming: Coming, config: Config
+) -> tuple[Made, list[Entry], list[ObservedFileSystem]]:
+    """Allocates, and stores the plan; also that there is nothing to place."""
+    roots, ranks = coming.roots, coming.rank_count
+    file_systems, observed = known_file_systems(config), observe(config)
+    pairs = _decide(foreseen, observed, policy_of(config)) if foreseen else []
+    draft, entries = draft_of(pairs, file_systems)
     planned = sum(placement.rung != "nothing" for _, placement in pairs)
-    if not planned:
-        _store(config, application, None, coming, planning.made_s)
-        return Made(None, len(pairs), 0), newest
-    image = bind(compile_draft(draft), file_systems, config.refresh_ms)
-    path = _store(config, application, image, coming, planning.made_s)
-    return Made(path, len(pairs), planned, len(draft.text_refs), len(draft.rules)), newest
-
-
-def _store(
-    config: Config, application: Application, image: bytearray | None, coming: Coming, made_s: float
-) -> Path:
-    return stored.store(config, application.key, image, coming.roots, coming.rank_count, made_s)
+    image = None
+    if planned:
+        image = bind(compile_draft(draft), file_systems, config.refresh_ms)
+    stored.store(config, application.key, image, roots, ranks, time.time())
+    made = Made(image, len(pairs), planned, len(draft.text_refs), len(draft.rules))
+    return made, entries, observed
 
 
 def _decide(
@@ -152,7 +170,8 @@ def _decide(
 
 def _wanted(foreseen: Foreseen) -> Wanted:
     prediction, path = foreseen.prediction, foreseen.expected.path
-    name = parse(foreseen.expected.rule_text if path is None else escape(path))
+    # A path is taken as it is: with escapes it might be too long for a template.
+    name = parse(foreseen.expected.rule_text) if path is None else Name(path, (encode(path),))
     return Wanted(
         name,
         "the prediction",
@@ -167,8 +186,8 @@ def _wanted(foreseen: Foreseen) -> Wanted:
     )
 
 
-def _layout(foreseen: Foreseen, placement: Placement) -> PlannedLayout:
-    prediction = foreseen.prediction
+def _layout(entry: Entry) -> PlannedLayout:
+    prediction, placement = entry.foreseen.prediction, entry.placement
     is_left = placement.rung == "nothing"
     osts = tuple(ost for part in placement.parts for ost in part.osts) or placement.osts
     return PlannedLayout(

@@ -12,7 +12,7 @@ from iez_common.database.regroup import Regrouping
 from iez_common.database.templates import Templates
 
 
-class Database(Applications, Templates, Regrouping, History, Exporting, Importing, Keeping):
+class Database(Applications, Templates, Regrouping, Keeping, History, Exporting, Importing):
     """An open interaction database. Every method is one or more short transactions, and no
     iterator holds a lock between its items: ten jobs can end at once."""
 

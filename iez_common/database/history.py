@@ -1,6 +1,6 @@
 """History: what earlier runs of an application wrote, for predictions; look-ups by path."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -40,15 +40,8 @@ class History(Store):
             lambda connection: _read_runs(connection, application, run_limit, only_successful)
         )
 
-    def history(
-        self,
-        application: Application,
-        run_limit: int | None = None,
-        *,
-        only_successful: bool = True,
-    ) -> Iterator[HistoryRow]:
+    def history(self, runs: Sequence[Run]) -> Iterator[HistoryRow]:
         """The files of these runs, run by run."""
-        runs = self.history_runs(application, run_limit, only_successful=only_successful)
         for ordinal, run in enumerate(runs):
             for row in read_in_batches(self._session, _files, run.id, _COLUMNS):
                 template_id, values, *rest, _ = row

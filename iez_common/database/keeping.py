@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from iez_common.database import migrate, schema
 from iez_common.database.address import SqliteFile
 from iez_common.database.bulk import delete_in_batches
+from iez_common.database.history import History
 from iez_common.database.columns import Number
 from iez_common.database.plannings import trim_plannings
 from iez_common.database.records import DatabaseInfo, Pruned
 from iez_common.database.runs import delete_run, remove_leftovers
-from iez_common.database.store import Store
 from iez_common.knowledge import Application
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _runs = schema.runs
 _AT_ONCE = 5  # runs; those behind them were emptied by earlier calls
 
 
-class Keeping(Store):
+class Keeping(History):
     def prune(
         self,
         keep_runs: int | None = None,
@@ -46,10 +46,14 @@ class Keeping(Store):
         return Pruned(run_count, file_count)
 
     def drop_old_files(self, application: Application, keep_runs: int) -> int:
-        """Deletes the files of the runs behind the newest `keep_runs`; the runs themselves stay.
-        Done after each run, there is one such run at a time; its space is used again."""
-        old = self._superfluous(application.id, keep_runs, None)[:_AT_ONCE]
-        return sum(delete_in_batches(self._session, schema.files, run_id) for run_id in old)
+        """Deletes the files of the runs behind the newest `keep_runs`, and behind as many that
+        predictions are made from; the runs themselves stay. Done after each run, there is one such
+        run at a time; its space is used again."""
+        used = {run.id for run in self.history_runs(application, keep_runs)}
+        old = [n for n in self._superfluous(application.id, keep_runs, None) if n not in used]
+        return sum(
+            delete_in_batches(self._session, schema.files, run_id) for run_id in old[:_AT_ONCE]
+        )
 
     def _superfluous(
         self, application_id: int, keep_runs: int | None, older_than_s: float | None

@@ -1,10 +1,12 @@
 """`iez db …` as a user types it."""
 
+import gzip
 import json
 import os
 import pwd
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,9 +27,11 @@ class CommandLine:
         self.home = home
         self.address = address
 
-    def __call__(self, *words: str, **options: object) -> "subprocess.CompletedProcess[str]":
+    def __call__(
+        self, *words: str, under: Sequence[str] = (), **options: object
+    ) -> "subprocess.CompletedProcess[str]":
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "iez_client.cli.main", "db", *words],
+            [*under, sys.executable, "-W", "error", "-m", "iez_client.cli.main", "db", *words],
             env={
                 **{name: each for name, each in os.environ.items() if not name.startswith("IEZ_")},
                 "HOME": str(self.home),
@@ -92,6 +96,25 @@ def test_what_was_exported_can_be_imported_elsewhere(iez_db: CommandLine, tmp_pa
     assert again.stdout == f"{place}: 0 applications, 0 runs, 0 files, 0 plannings added\n"
 
 
+@pytest.mark.parametrize("name", ["-", "iez.jsonl.gz"])
+def test_a_compressed_export_is_imported_from_a_file_and_a_pipe(
+    iez_db: CommandLine, tmp_path: Path, name: str
+) -> None:
+    packed = gzip.compress(iez_db("export").stdout.encode())
+    (tmp_path / "iez.jsonl.gz").write_bytes(packed)
+    other = CommandLine(tmp_path, "new.db")
+    script = 'cat iez.jsonl.gz | "$@"'
+    done = other("import", name, under=("sh", "-c", script, "sh"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert counts(other) == counts(iez_db)
+    for damaged in (packed[:-9], packed[:20] + b"damaged" + packed[27:]):
+        (tmp_path / "iez.jsonl.gz").write_bytes(damaged)
+        done = other("import", name, under=("sh", "-c", script, "sh"))
+        assert (done.returncode, done.stdout) == (65, "")
+        shown = "standard input" if name == "-" else name
+        assert done.stderr == f"iez: {shown}: it is compressed, and damaged\n"
+
+
 def test_a_damaged_export_is_one_line_and_nothing_changes(
     iez_db: CommandLine, tmp_path: Path
 ) -> None:
@@ -122,10 +145,17 @@ def test_prune_refuses_what_makes_no_sense(tmp_path: Path, words: tuple[str, str
 
 def test_commands_that_only_tell_make_no_file(tmp_path: Path) -> None:
     line = CommandLine(tmp_path, "new.db")
-    for words in (("info",), ("export",), ("prune",)):
+    for words in (("export",), ("prune",)):
         assert line(*words).returncode == 66
+    done = line("info")
+    place = tmp_path / "new.db"
+    said = f"{place}: not there yet; the first run that is learned from makes it\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    told = json.loads(line("info", "--json").stdout)
+    assert told["place"] == str(place)
+    assert (told["revision"], told["rows"], told["size_bytes"]) == (None, {}, 0)
     assert list(tmp_path.iterdir()) == []
-    assert line("upgrade").stdout == f"{tmp_path / 'new.db'}: schema 0001\n"
+    assert line("upgrade").stdout == f"{place}: schema 0001\n"
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_large_run(database: Database, count: int) -> None:
     database.complete_run(run_id, file_count=count, write_bytes=0, unknown_count=0)
     pairs = itertools.zip_longest(database.files(run_id), many(count))
     assert all(stored == given for stored, given in pairs)
-    rows = database.history(application)
+    rows = database.history(database.history_runs(application))
     pairs = zip(rows, many(count), strict=True)
     assert all(row[3:6] == (f.field_values, f.mpi_rank, f.write_bytes) for row, f in pairs)
     paths = [file.path for file in itertools.islice(many(count), 0, None, 97)]

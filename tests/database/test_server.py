@@ -146,7 +146,7 @@ def test_a_server_that_dies_in_the_middle_is_an_error(own_server: MariaDbServer)
     with open_database(url, upgrade=True) as database:
         application = an_application(database)
         store_run(database, application, created=files(45_000))
-        rows = database.history(application)
+        rows = database.history(database.history_runs(application))
         next(rows)
 
         def dying() -> object:

@@ -205,7 +205,7 @@ def test_a_lock_that_stays_is_an_error_that_says_so(path: Path) -> None:
 def test_a_reader_does_not_lock_writers_out_between_items(path: Path) -> None:
     fill(path, 45_000)
     with open_database(url_of(path), patience_s=0.2) as reader:
-        rows = reader.history(reader.applications()[0].application)
+        rows = reader.history(reader.history_runs(reader.applications()[0].application))
         next(rows)
         with open_database(url_of(path), patience_s=0.2) as writer:
             store_run(writer, an_application(writer, "b" * 64), a_run(2))

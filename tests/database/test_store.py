@@ -77,7 +77,7 @@ def test_what_an_older_epoch_learned_does_not_count(database: Database) -> None:
     newer = database.start_epoch(application, 0)
     assert newer is not None
     assert database.templates(newer) == []
-    assert list(database.history(newer)) == []
+    assert list(database.history(database.history_runs(newer))) == []
     assert database.known_paths(newer, [files(1)[0].path]) == set()
     assert len(database.runs(newer)) == 1, "its runs are still listed"
 
@@ -135,7 +135,7 @@ def test_many_files_come_back_in_their_order(database: Database) -> None:
     assert database.add_files(run_id, []) == 0
     database.complete_run(run_id, file_count=45_000, write_bytes=0, unknown_count=0)
     assert list(database.files(run_id)) == created
-    rows = list(database.history(application))
+    rows = list(database.history(database.history_runs(application)))
     assert [row.write_bytes for row in rows] == [file.write_bytes for file in created]
 
 
@@ -171,7 +171,7 @@ def test_a_run_is_seen_when_it_is_complete(database: Database) -> None:
     database.add_files(run_id, files(3))
     assert database.runs() == []
     assert database.run(run_id) is None
-    assert list(database.history(application)) == []
+    assert list(database.history(database.history_runs(application))) == []
     assert database.known_paths(application, [files(1)[0].path]) == set()
     assert database.newest_file(files(1)[0].path) is None
     database.complete_run(run_id, file_count=3, write_bytes=0, unknown_count=0)
@@ -220,7 +220,7 @@ def test_history_is_oldest_first_and_of_the_newest_runs(database: Database) -> N
         store_run(database, application, a_run(identity, started_s), files(2))
     runs = database.history_runs(application, 2)
     assert [run.identity for run in runs] == [3, 1]
-    rows = list(database.history(application, 2))
+    rows = list(database.history(database.history_runs(application, 2)))
     assert [row.run_ordinal for row in rows] == [0, 0, 1, 1]
     assert [row.run_id for row in rows] == [runs[0].id, runs[0].id, runs[1].id, runs[1].id]
     file = files(2)[1]

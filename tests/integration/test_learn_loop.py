@@ -83,11 +83,13 @@ def test_temporary_name_is_planned_and_not_the_one_after_the_rename(
     run: Run, mock: Path, osts_of: Callable
 ) -> None:
     script = 'head -c 3000000 /dev/zero >"$1/out.$NAME" && mv "$1/out.$NAME" "$1/result"'
-    for expected, name in (("1 file seen", "aB3xY9"), ("1 file placed", "7Qw4Zt")):
+    # With OSTs of its own once it is sure that each run has but one such file.
+    steps = (("1 file seen", "aB3xY9", 0), ("1 file placed", "7Qw4Zt", 0), ("placed", "m2Kd8R", 1))
+    for expected, name, count in steps:
         done = run("--mock", str(mock), "sh", "-c", script, "sh", str(mock), NAME=name)
         assert done.returncode == 0
         assert expected in iez_lines(done.stderr)[0]
-    assert len(osts_of(mock)["result"]) == 1
+        assert len(osts_of(mock)["result"]) == count
 
 
 def test_named_application_is_one_whatever_its_command(
@@ -124,6 +126,61 @@ def test_half_of_them_unknown_is_not_enough(job: Callable, mock: Path, tell: Cal
     done = job("new_x=2", "old_a=2")
     assert "afresh" not in done.stderr
     assert len(tell("templates", "writer.py")["templates"]) == 3
+
+
+def test_files_that_were_there_already_are_told_and_do_not_end_the_plan(
+    job: Callable, mock: Path, tell: Callable
+) -> None:
+    job(*FOUR)
+    for _ in range(6):
+        assert "4 there already" in job(*FOUR).stderr
+    assert tell("runs")["runs"][0]["outcomes"] == {"existed": 4}
+    clear(mock)
+    assert "4 files placed" in job(*FOUR).stderr
+
+
+def test_more_files_than_ever_are_not_all_put_on_one_ost(
+    job: Callable, mock: Path, osts_of: Callable
+) -> None:
+    job("step1=2")
+    clear(mock)
+    job("step1=2", "step2=2", "step3=2")
+    found = osts_of(mock)
+    assert len(found["step1"]) == 1
+    assert found["step2"] == found["step3"] == ()
+
+
+def test_closed_ost_is_not_used_by_a_plan_that_was_made_before(
+    job: Callable, mock: Path, osts_of: Callable
+) -> None:
+    job(*FOUR)
+    clear(mock)
+    states = "".join(f'[[ost]]\nindex = {n}\nstate = ["full"]\n' for n in (0, 5, 10, 1))
+    (mock / "iez-mock.toml").write_text(states)
+    assert "4 files placed" in job(*FOUR).stderr
+    (mock / "iez-mock.toml").unlink()
+    assert {(0,), (5,), (10,), (1,)}.isdisjoint(osts_of(mock).values())
+
+
+def test_mock_by_a_symbolic_link_is_the_same_directory(
+    run: Run, mock: Path, writer: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(mock)
+    for expected, out in (("4 files seen", link / "d1"), ("4 files placed", mock / "d2")):
+        words = ["--mock", str(link), PYTHON, str(writer), "--out", str(out)]
+        assert expected in run(*words, FILES=" ".join(FOUR)).stderr
+
+
+def test_failed_run_with_other_files_does_not_make_it_forget(
+    run: Run, mock: Path, writer: Path
+) -> None:
+    words = ["--mock", str(mock), "--app", "x", PYTHON, str(writer), "--out", str(mock)]
+    run(*words, FILES="ck1=2 ck2=2")
+    clear(mock)
+    run(*words, "--exit", "1", FILES="error.log=0.01")
+    clear(mock)
+    assert "2 files placed" in run(*words, FILES="ck1=2 ck2=2").stderr
 
 
 def test_growing_files_are_predicted_to_grow(job: Callable, mock: Path, tell: Callable) -> None:

@@ -18,11 +18,16 @@ ONE = forecast([1], 1)
 
 
 def foreseen(
-    path: str | None, rule: str, values: Sequence[str], chooser: Chooser | None, rank: int = 0
+    path: str | None,
+    rule: str,
+    values: Sequence[str],
+    chooser: Chooser | None,
+    rank: int = 0,
+    is_only_one: bool = False,
 ) -> Foreseen:
     prediction = Prediction(path or rule, 1, rank, 0, 1, 1, 0, 1, 0, "constant", 0.0)
     expected = Expected(path, rule, tuple(values), rank, 0, chooser)
-    return Foreseen(prediction, expected, ONE, (1,), 0.0)
+    return Foreseen(prediction, expected, ONE, (1,), 0.0, is_only_one)
 
 
 def on(*osts: int) -> Placement:
@@ -30,7 +35,8 @@ def on(*osts: int) -> Placement:
 
 
 def plan_of(pairs: Sequence[tuple[Foreseen, Placement]]) -> Plan:
-    draft = draft_of(pairs, [FILE_SYSTEM])
+    draft, entries = draft_of(pairs, [FILE_SYSTEM])
+    assert [each.foreseen for each in entries] == [each for each, _ in pairs]
     return Plan(bind(compile_draft(draft), [FILE_SYSTEM], 0), "test")
 
 
@@ -84,9 +90,42 @@ def test_names_that_nothing_tells_apart_are_not_all_put_on_the_same_osts() -> No
     assert layout.components[0].stripe_count == 1
 
 
-def test_one_such_name_alone_gets_its_osts() -> None:
-    plan = plan_of([(foreseen(None, "/l/tmp.*", ["x"], None), on(4, 5))])
-    assert osts_of(plan, "/l/tmp.Ab3dE9") == (4, 5)
+def test_one_such_name_alone_gets_its_osts_once_it_is_sure_that_there_is_but_one() -> None:
+    for is_only_one, osts in ((False, ()), (True, (4, 5))):
+        file = foreseen(None, "/l/tmp.*", ["x"], None, is_only_one=is_only_one)
+        assert osts_of(plan_of([(file, on(4, 5))]), "/l/tmp.Ab3dE9") == osts
+
+
+def test_further_files_of_a_template_with_one_file_are_not_put_on_its_osts() -> None:
+    plan = plan_of([(foreseen("/l/step1", "/l/step#", ["1"], None), on(4))])
+    assert osts_of(plan, "/l/step1") == (4,)
+    assert osts_of(plan, "/l/step2") == ()
+
+
+def test_number_that_is_the_same_for_all_does_not_put_them_on_one_ost() -> None:
+    by_job = Chooser(0, 0, 1)
+    pairs = [(foreseen(None, "/l/job.#/chunk.*", ["77", f"x{n}"], by_job), on(n)) for n in range(4)]
+    plan = plan_of(pairs)
+    assert osts_of(plan, "/l/job.78/chunk.aB3") == ()
+    _, entries = draft_of(pairs, [FILE_SYSTEM])
+    assert {each.placement.osts for each in entries} == {()}
+
+
+def test_name_that_several_files_have_in_turn_is_not_put_on_the_osts_of_one() -> None:
+    pairs = [(foreseen("/l/state.tmp", "/l/state.tmp", [], None), on(n)) for n in range(3)]
+    assert osts_of(plan_of(pairs), "/l/state.tmp") == ()
+
+
+def test_template_of_large_and_small_files_is_not_in_the_plan() -> None:
+    small = Placement("nothing", 1, 1 << 20)
+    by_rank = Chooser(0, 0, 1)
+    pairs = [
+        (foreseen(f"/l/o.{n}", "/l/o.#", [str(n)], by_rank, n), small if n else on(3))
+        for n in range(4)
+    ]
+    plan = plan_of(pairs)
+    assert osts_of(plan, "/l/o.0") == (3,)
+    assert osts_of(plan, "/l/o.1") is None
 
 
 def test_files_left_to_lustre_are_not_in_the_plan() -> None:

@@ -18,7 +18,7 @@ RANDOM = Template("{--out}/tmp.*", (Field("random"),), "/l/old/tmp.aB3xY9", id=4
 
 
 def run(ranks: int, run_id: int = 1) -> Run:
-    return Run(run_id, 0.0, 1.0, ("app",), "/", ranks, 1, 0, "/t", id=run_id)
+    return Run(run_id, 0.0, 1.0, ("app",), "/", ranks, 1, 0, "/t", file_count=1, id=run_id)
 
 
 def row(
