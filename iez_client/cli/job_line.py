@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from iez_client import place
 
 if TYPE_CHECKING:
-    from iez_client.learn.lesson import Lesson
+    from iez_client.learn.remember import Lesson
     from iez_client.plan.read import Plan
     from iez_client.trace import Tracing
     from iez_common.config import Config
