@@ -2,7 +2,7 @@
 
 import argparse
 
-from iez_client.cli.application import format_time, memory
+from iez_client.cli.application import format_time, memory_if_any
 from iez_client.cli.commands import Parser, print_json, print_table
 
 
@@ -22,8 +22,8 @@ def run_apps(options: argparse.Namespace) -> int:
     from iez_client.learn.memory import owner_name
     from iez_common.units import format_about
 
-    with memory() as database:
-        found = database.applications(owner_name())
+    with memory_if_any() as database:
+        found = database.applications(owner_name()) if database else []
     if options.json:
         print_json(
             {
@@ -42,6 +42,8 @@ def run_apps(options: argparse.Namespace) -> int:
                 ]
             }
         )
+        return 0
+    if database is None:
         return 0
     print_table(
         ("APPLICATION", "PROGRAM", "ARGUMENTS", "RUNS", "FILES", "WRITTEN", "LAST RUN"),

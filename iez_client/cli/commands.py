@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -9,6 +10,7 @@ from typing import NoReturn
 from iez_common.errors import UsageError
 
 SCHEMA = 1
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,6 +34,11 @@ def count_of(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
+def shown(name: str) -> str:
+    """A name on one line: control characters as Python writes them, `\\n` for a new line."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+
+
 def print_json(values: dict[str, object]) -> None:
     """Machine-readable output: `schema` tells a reader what to expect."""
     print(json.dumps({"schema": SCHEMA, **values}, indent=2))
@@ -39,6 +46,7 @@ def print_json(values: dict[str, object]) -> None:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on a terminal; aligned columns in a pipe."""
+    rows = [[shown(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _print_rich(columns, rows)
         return

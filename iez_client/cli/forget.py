@@ -3,7 +3,7 @@
 import argparse
 
 from iez_client.cli.application import add_application, memory_of
-from iez_client.cli.commands import Parser, count_of
+from iez_client.cli.commands import Parser, count_of, shown
 
 
 def parser(command: str) -> Parser:
@@ -26,5 +26,5 @@ def run_forget(options: argparse.Namespace) -> int:
         runs = len(database.runs(application))
         database.forget(application)
     stored.remove(config.load(), application.key)
-    print(f"{application.name}: {count_of(runs, 'run')} forgotten")
+    print(f"{shown(application.name)}: {count_of(runs, 'run')} forgotten")
     return 0

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from iez_client.cli.commands import Parser, count_of
+from iez_client.cli.commands import Parser, count_of, shown
 from iez_common.errors import IezError
 
 
@@ -20,29 +20,34 @@ def parser(command: str) -> Parser:
         "directory", metavar="TRACE_DIR", nargs="?", help="also those of this trace directory"
     )
     learn.add_argument(
-        "--again", action="store_true", help="also from runs that were learned from before"
-    )
+        "--again", action="store_true",
+        help="also from runs that this database does not know, though they were learned from "
+        "before",
+    )  # fmt: skip
     learn.set_defaults(run=run_learn)
     return learn
 
 
 def run_learn(options: argparse.Namespace) -> int:
     from iez_client.learn.lesson import learn_all
+    from iez_client.parse.traces import find_traces
     from iez_common import config
 
-    directory = Path(options.directory) if options.directory else None
+    directory = Path(options.directory) if options.directory is not None else None
+    if directory:
+        find_traces(directory)  # a wrong name must not pass for one that has been learned from
     lessons = learn_all(config.load(), directory, options.again)
     for lesson in lessons:
         if isinstance(lesson, IezError):
             hint = f" (try: {lesson.hint})" if lesson.hint else ""
             print(f"iez: {lesson.message}{hint}", file=sys.stderr)
         elif lesson.trouble:
-            print(f"iez: {lesson.application.name}: {lesson.trouble}", file=sys.stderr)
+            print(f"iez: {shown(lesson.application.name)}: {lesson.trouble}", file=sys.stderr)
         else:
             files = count_of(lesson.file_count, "file")
             have = "has" if lesson.planned_count == 1 else "have"
             planned = f"{lesson.planned_count} of the next run {have} a place"
-            print(f"{lesson.application.name}: {files}, {planned}")
+            print(f"{shown(lesson.application.name)}: {files}, {planned}")
     if not lessons:
         print("there is no run left to learn from")
     failed = [lesson for lesson in lessons if isinstance(lesson, IezError)]

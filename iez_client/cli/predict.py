@@ -34,6 +34,7 @@ def run_predict(options: argparse.Namespace) -> int:
     from iez_client.cli import predict_report as report
     from iez_client.learn.planning import foresee_next, like_the_last
     from iez_client.predict import METHODS
+    from iez_common import config
     from iez_common.errors import UsageError
 
     if options.method not in METHODS:
@@ -42,7 +43,8 @@ def run_predict(options: argparse.Namespace) -> int:
     with memory_of(options.application) as (database, application):
         next_run = like_the_last(database, application, options.ranks)
         with report.progress() as told:
-            found, _ = foresee_next(database, application, next_run, options.method, told)
+            coming = next_run.coming(config.load())
+            found, _ = foresee_next(database, application, coming, options.method, told)
     if options.json:
         report.print_foreseen_json(application, found)
     else:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from iez_client.cli.commands import print_json, print_table
+from iez_client.cli.commands import print_json, print_table, shown
 from iez_client.learn.foresee import Foreseen
 from iez_common.knowledge import Application
 from iez_common.units import format_about
@@ -33,7 +33,7 @@ def print_foreseen(found: Sequence[Foreseen]) -> None:
             (
                 each.prediction.path,
                 str(each.prediction.mpi_rank) if each.prediction.mpi_rank >= 0 else "-",
-                format_about(each.series[-1]),
+                format_about(_last_bytes(each)),
                 format_about(each.prediction.write_bytes),
                 _interval(each),
                 each.prediction.method,
@@ -42,6 +42,12 @@ def print_foreseen(found: Sequence[Foreseen]) -> None:
             for each in found
         ],
     )
+
+
+def _last_bytes(each: Foreseen) -> int:
+    """Of the file that stood in its place in the last run: its files are the end of the series, as
+    many as are forecast."""
+    return each.series[each.prediction.turn - len(each.forecast.values)]
 
 
 def _interval(each: Foreseen) -> str:
@@ -59,9 +65,9 @@ def print_reasons(found: Sequence[Foreseen]) -> None:
     for series, files in users.items():
         first = files[0]
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        print(f"\n{first.prediction.path}{more}")
-        shown = " ".join(format_about(value) for value in series[-_SERIES_SHOWN:])
-        print(f"  so far  {'… ' if len(series) > _SERIES_SHOWN else ''}{shown}")
+        print(f"\n{shown(first.prediction.path)}{more}")
+        values = " ".join(format_about(value) for value in series[-_SERIES_SHOWN:])
+        print(f"  so far  {'… ' if len(series) > _SERIES_SHOWN else ''}{values}")
         print(f"  chosen  {first.forecast.method}: {first.forecast.why}")
         for score in first.forecast.scores:
             print(f"  {100 * score.error:6.2f} %  {score.method}: {score.reason}")
@@ -75,6 +81,7 @@ def print_foreseen_json(application: Application, found: Sequence[Foreseen]) -> 
                 {
                     "path": each.prediction.path,
                     "mpi_rank": each.prediction.mpi_rank,
+                    "last_bytes": _last_bytes(each),
                     "write_bytes": each.prediction.write_bytes,
                     "low_bytes": round(each.forecast.low[each.prediction.turn]),
                     "high_bytes": round(each.forecast.high[each.prediction.turn]),

@@ -2,12 +2,28 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from iez_client.cli.application import add_application, format_time, memory
+from iez_client.cli.application import add_application, format_time, memory, memory_if_any
 from iez_client.cli.commands import Parser, print_json, print_table
 from iez_client.cli.parse import number
+from iez_common.knowledge import Outcome, Run
+
+if TYPE_CHECKING:
+    from iez_common.database import Database
 
 _SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A run, and whose."""
+
+    run: Run
+    application: str
+    outcomes: Sequence[Outcome]
 
 
 def parser(command: str) -> Parser:
@@ -27,58 +43,71 @@ def parser(command: str) -> Parser:
 
 
 def run_runs(options: argparse.Namespace) -> int:
-    from iez_client.learn.memory import find_application, owner_name
-    from iez_common.units import format_about
-
-    with memory() as database:
-        chosen = find_application(database, options.application) if options.application else None
-        found = database.runs(chosen, owner_name(), options.last)
-        names = {each.application.id: each.application.name for each in database.applications()}
-        outcomes = {each.run.id: database.outcomes(each.run.id) for each in found}
+    with memory() if options.application else memory_if_any() as database:
+        found = _find(database, options.application, options.last) if database else []
     _note_waiting()
     if options.json:
-        print_json(
-            {
-                "runs": [
-                    {
-                        "application": names.get(each.application_id),
-                        "started_s": each.run.started_s,
-                        "ended_s": each.run.ended_s,
-                        "command": list(each.run.command),
-                        "directory": each.run.directory,
-                        "ranks": each.run.rank_count,
-                        "hosts": each.run.host_count,
-                        "exit_code": each.run.status,
-                        "trace_dir": each.run.trace_dir,
-                        "files": each.run.file_count,
-                        "write_bytes": each.run.write_bytes,
-                        "unknown_files": each.run.unknown_count,
-                        "outcomes": {
-                            outcome.outcome: outcome.file_count for outcome in outcomes[each.run.id]
-                        },
-                    }
-                    for each in found
-                ]
-            }
-        )
-        return 0
+        _print_json(found)
+    elif database:
+        _print(found)
+    return 0
+
+
+def _find(database: "Database", word: str | None, last: int) -> list[_Told]:
+    from iez_client.learn.memory import find_application, owner_name
+
+    chosen = find_application(database, word) if word else None
+    names = {each.application.id: each.application.name for each in database.applications()}
+    return [
+        _Told(each.run, names.get(each.application_id, "-"), database.outcomes(each.run.id))
+        for each in database.runs(chosen, owner_name(), last)
+    ]
+
+
+def _print_json(found: Sequence[_Told]) -> None:
+    print_json(
+        {
+            "runs": [
+                {
+                    "application": each.application,
+                    "started_s": each.run.started_s,
+                    "ended_s": each.run.ended_s,
+                    "command": list(each.run.command),
+                    "directory": each.run.directory,
+                    "ranks": each.run.rank_count,
+                    "hosts": each.run.host_count,
+                    "exit_code": each.run.status,
+                    "trace_dir": each.run.trace_dir,
+                    "files": each.run.file_count,
+                    "write_bytes": each.run.write_bytes,
+                    "unknown_files": each.run.unknown_count,
+                    "outcomes": {outcome.outcome: outcome.file_count for outcome in each.outcomes},
+                }
+                for each in found
+            ]
+        }
+    )
+
+
+def _print(found: Sequence[_Told]) -> None:
+    from iez_common.units import format_about
+
     print_table(
         ("STARTED", "APPLICATION", "RANKS", "EXIT", "FILES", "WRITTEN", "NEW", "OUTCOME"),
         [
             (
                 format_time(each.run.started_s),
-                names.get(each.application_id, "-"),
+                each.application,
                 str(each.run.rank_count or "-"),
                 str(each.run.status),
                 str(each.run.file_count),
                 format_about(each.run.write_bytes),
                 str(each.run.unknown_count),
-                ", ".join(f"{o.file_count} {o.why}" for o in outcomes[each.run.id]) or "observed",
+                ", ".join(f"{o.file_count} {o.why}" for o in each.outcomes) or "observed",
             )
             for each in found
         ],
     )
-    return 0
 
 
 def _note_waiting() -> None:

@@ -2,8 +2,8 @@
 
 import argparse
 
-from iez_client.cli.application import add_application, memory_of
-from iez_client.cli.commands import Parser
+from iez_client.cli.application import add_application, memory_of, word_for
+from iez_client.cli.commands import Parser, shown
 
 
 def parser(command: str) -> Parser:
@@ -31,8 +31,8 @@ def run_table(options: argparse.Namespace) -> int:
         newest = database.newest_planning(application)
         if newest is None:
             raise InputError(
-                f"{application.name}: nothing has been planned yet",
-                f"iez plan make {application.name}",
+                f"{shown(application.name)}: nothing has been planned yet",
+                f"iez plan make {word_for(application)}",
             )
         rows = report.rows_of(database.predictions(newest.id), database.layouts(newest.id))
         balance = report.balance_of(database, application, newest.planning, rows)

@@ -21,7 +21,9 @@ from iez_common.units import format_size
 if TYPE_CHECKING:
     from iez_common.database import Database
 
-COLUMNS = ("file_name", "write_bytes", "stripe_size", "stripe_count", "mpi_rank", "ost_list")
+COLUMNS = (
+    "file_name", "write_bytes", "stripe_size", "stripe_count", "mpi_rank", "ost_list", "extents",
+)  # fmt: skip
 _PLACED = frozenset({"placed", "shared"})
 
 
@@ -117,13 +119,18 @@ def _rank(row: Row) -> str:
 
 
 def _osts(row: Row) -> str:
-    """Blanks between OSTs, as in the paper; the parts of a composite layout one after the other."""
+    """As in the paper; the parts of a composite layout one after the other."""
+    if not row.layout.extents:
+        return _list(row.layout.ost_list)
     parts = []
     for each in parse_extents(row.layout.extents, row.layout.ost_list):
-        listed = " ".join(map(str, each.osts))
         end = "eof" if each.end_bytes is None else format_size(each.end_bytes)
-        parts.append(f"{format_size(each.start_bytes)}-{end}: {listed}")
-    return "; ".join(parts) if row.layout.extents else " ".join(map(str, row.layout.ost_list))
+        parts.append(f"{format_size(each.start_bytes)}-{end}: {_list(each.osts)}")
+    return "; ".join(parts)
+
+
+def _list(osts: Iterable[int]) -> str:
+    return " ".join(map(str, osts))
 
 
 def print_csv(rows: Sequence[Row]) -> None:
@@ -137,7 +144,8 @@ def print_csv(rows: Sequence[Row]) -> None:
                 row.layout.stripe_size_bytes or "",
                 row.layout.stripe_count or row.prediction.stripe_count or "",
                 row.prediction.mpi_rank,
-                _osts(row),
+                _list(row.layout.ost_list),
+                row.layout.extents,
             )
         )
 
