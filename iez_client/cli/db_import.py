@@ -1,16 +1,22 @@
 """`iez db import`: what another database has exported."""
 
 import argparse
+import gzip
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from iez_client.cli.commands import Parser, count_of
 from iez_client.cli.db import made_database
 from iez_common.errors import ExportError, InputError, reason
+
+_STDIN = "-"
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def parser(command: str) -> Parser:
@@ -19,20 +25,24 @@ def parser(command: str) -> Parser:
         "Adds what `iez db export` wrote to the database. What is there already stays as it\n"
         "is, so the same file can be imported twice. If a line makes no sense, nothing is\n"
         "imported.",
-        "  iez db import iez.jsonl",
+        "  iez db import iez.jsonl.gz\n  IEZ_DATABASE=old.db iez db export | iez db import -",
     )
-    importer.add_argument("file", metavar="FILE", help="what iez db export wrote")
+    importer.add_argument(
+        "file", metavar="FILE",
+        help="what iez db export wrote, perhaps compressed by gzip; -: standard input",
+    )  # fmt: skip
     importer.set_defaults(run=run_import)
     return importer
 
 
 def run_import(options: argparse.Namespace) -> int:
-    with _seekable(options.file) as stream, made_database() as database:
-        try:
+    name = "standard input" if options.file == _STDIN else options.file
+    try:
+        with _export(options.file) as stream, made_database() as database:
             added = database.import_from(stream)
-        except ExportError as error:
-            raise ExportError(f"{options.file}: {error.message}", error.hint) from None
-        place = database.place
+            place = database.place
+    except ExportError as error:
+        raise ExportError(f"{name}: {error.message}", error.hint) from None
     counts = (
         count_of(added.application_count, "application"),
         count_of(added.run_count, "run"),
@@ -44,16 +54,29 @@ def run_import(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _seekable(name: str) -> Iterator[BinaryIO]:
-    """The file; a copy of it where it is a pipe: the import may have to begin again."""
+def _export(name: str) -> Iterator[BinaryIO]:
+    """The lines, as a file in which the import can begin again: if need be, as a copy."""
     try:
-        file = Path(name).open("rb")  # noqa: SIM115 - closed below
+        file = _open(name)
     except OSError as error:
         raise InputError(f"{name} cannot be read: {reason(error)}") from None
     with file:
-        if file.seekable():
+        is_packed = file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+        if file.seekable() and not is_packed:
             yield file
             return
         with tempfile.TemporaryFile() as copy:
-            shutil.copyfileobj(file, copy)
+            (_unpack if is_packed else shutil.copyfileobj)(file, copy)
             yield copy
+
+
+def _open(name: str) -> BufferedReader:
+    return open(0, "rb", closefd=False) if name == _STDIN else Path(name).open("rb")
+
+
+def _unpack(file: BinaryIO, copy: IO[bytes]) -> None:
+    try:
+        with gzip.open(file) as unpacked:
+            shutil.copyfileobj(unpacked, copy)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise ExportError("it is compressed, and damaged") from None
