@@ -16,6 +16,7 @@ _CHARACTER = {NUMBER: "\0", ALNUM: "\1", DIRECTORY: "\1"}
 _FIELD = re.compile("[\0\1]")
 _RUNS = re.compile("([A-Za-z0-9\0\1]+)").split
 _SWITCHES = re.compile("[A-Za-z]+|[\0\1]")
+_TEMPORARY = "tmp"
 _WORDS_MIN = 2  # earlier runs with other words in one place: then the next has another one, too
 
 
@@ -97,15 +98,22 @@ def _general(new: Pattern, by_rest: Mapping[tuple[str, ...], list[Old]]) -> Gene
 
 def _in_common(old: str, new: str, is_directory: bool) -> _Common | None:
     """Two components with `*` for the run in which they differ, or for all of a directory's
-    name; None: they have nothing in common."""
+    name; None: they have nothing in common. `tmp` stays: a `*` alone takes names of other files."""
     old_parts, new_parts = _RUNS(old), _RUNS(new)
     if len(old_parts) == len(new_parts):
         differing = [n for n, part in enumerate(old_parts) if part != new_parts[n]]
         if len(differing) == 1 and differing[0] % 2:
             at = differing[0]
-            text = "".join((*new_parts[:at], "\1", *new_parts[at + 1 :]))
-            return _Common(text, "".join(new_parts[:at]), old_parts[at], new_parts[at])
-    return _Common("\1", "", old, new) if is_directory else None
+            kept = _TEMPORARY if old_parts[at].startswith(_TEMPORARY) else ""
+            old_part, new_part = old_parts[at].removeprefix(kept), new_parts[at].removeprefix(kept)
+            is_kept = new_parts[at].startswith(_TEMPORARY) == bool(kept)
+            if not (is_kept and old_part and new_part):
+                return None
+            lead = "".join(new_parts[:at]) + kept
+            return _Common("".join((lead, "\1", *new_parts[at + 1 :])), lead, old_part, new_part)
+    if not is_directory or old.startswith(_TEMPORARY) or new.startswith(_TEMPORARY):
+        return None
+    return _Common("\1", "", old, new)
 
 
 def _is_made_up(part: str) -> bool:

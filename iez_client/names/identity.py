@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from iez_client.names.interpreters import program_of
 from iez_client.names.launchers import launched
 from iez_client.names.shape import shape_of
-from iez_client.names.wrappers import program_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ taken together. iez_client/launch.py has the tables.
 """
 
 # Light enough for the start of a job.
-# ruff: noqa: PTH119, SIM905
+# ruff: noqa: PTH118, PTH119, SIM905
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 
 from iez_client.launch import after_hydra, after_open_mpi, after_srun, options, sections
-from iez_client.names.wrappers import unwrapped
+from iez_client.names.wrappers import moved_to, unwrapped
 
 APRUN_ONE = frozenset("n N d S cc L m j r F p sn sl ss t e D q P E l".split())
 JSRUN_ONE = frozenset(
@@ -56,18 +56,23 @@ def launched(command: Sequence[str]) -> Launched:
     """The programs of a command without the words of launchers, wrappers and iez-run, whichever
     stands before the other."""
     words = list(command)
+    directory = ""
     while inner := _without_iez_run(words) or unwrapped(words):
+        directory = os.path.join(directory, moved_to(words))
         words = inner
     kind = _kind(words)
+    found = Launched([] if kind else [words])
+    found.directory = directory
     if not kind:
-        return Launched([words])
-    found = Launched([])
+        return found
     counts = []
     for part in sections(words[2 if kind == "flux" else 1 :]):
         given, program = _own_options(kind, part)
         counts.append(_ranks(kind, given))
-        found.directory = found.directory or _value(given, _DIRECTORIES)
-        found.programs += launched(program).programs
+        inside = launched(program)
+        if not found.programs:
+            found.directory = os.path.join(directory, _value(given, _DIRECTORIES), inside.directory)
+        found.programs += inside.programs
     found.ranks = sum(counts) if all(counts) else 0
     return found
 

@@ -13,6 +13,7 @@ from iez_client.names.random_runs import fold_random
 from iez_client.names.roots import Roots
 from iez_client.names.shapes import Group, within_limit
 from iez_client.names.sift import sift_names
+from iez_client.names.tempfiles import tempfile_places
 from iez_common.knowledge import Field, Template
 
 
@@ -30,7 +31,9 @@ class Learned:
     templates: tuple[Template, ...]  # known ones first, in their order; counts are of this run
     replaces: tuple[tuple[int, ...], ...]  # for each: ids of known ones whose place it takes
     matches: list[Match]  # for each file
-    unknown: list[int]  # files of no known template, nor of one that was generalised
+    # Files of no known template, nor of one that was generalised, nor of names that tempfile made
+    # as it made those of a known one.
+    unknown: list[int]
 
 
 @dataclass(slots=True)
@@ -41,6 +44,7 @@ class _Draft:
     known: Template | None = None  # with the same text
     known_fields: tuple[Field, ...] | None = None  # None: it is new
     replaces: tuple[int, ...] = ()
+    is_tempfile: bool = False  # new, but only another form of names that are known
 
 
 def learn_names(files: Sequence[Seen], facts: RunFacts, known: Sequence[Template] = ()) -> Learned:
@@ -99,12 +103,14 @@ def _new_drafts(groups: Sequence[Group], drafts: Sequence[_Draft]) -> tuple[list
         for number, draft in enumerate(drafts)
         if not draft.group.files
     ]
-    patterns = list(dict.fromkeys(fold_random(groups)))
+    tempfiles = {place for draft in drafts for place in tempfile_places(draft.group.pattern)}
+    patterns = list(dict.fromkeys(fold_random(groups, tempfiles)))
     found: dict[Pattern, _Draft] = {}
     replaced: set[int] = set()
     for own, general in zip(patterns, generalise(unused, patterns), strict=True):
         pattern = general.pattern if general else own
         draft = found.setdefault(pattern, _Draft(Group(pattern, [], [])))
+        draft.is_tempfile = not tempfiles.isdisjoint(tempfile_places(pattern))
         if general:
             draft.known_fields = draft.known_fields or general.fields
             replaced.update(general.replaced)
@@ -121,7 +127,7 @@ def _result(files: Sequence[Seen], facts: RunFacts, drafts: Sequence[_Draft]) ->
         group = draft.group
         for file, values in zip(group.files, group.values, strict=True):
             matches[file] = Match(number, values)
-        if draft.known_fields is None:
+        if draft.known_fields is None and not draft.is_tempfile:
             unknown += group.files
         templates.append(_template(draft, [files[place] for place in group.files], facts))
     replaces = tuple(draft.replaces for draft in drafts)

@@ -13,13 +13,10 @@ EXTENSION_STEM = re.compile(rf"\.({_STEMS})$")
 # Upper case belongs to the lower case behind it: PlotFile has two pieces, aB3xY9 has five.
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-_PYTHON_TEMP = r"tmp(?=[a-z]*[0-9_])[a-z0-9_]{8}"
 _WORD = r"(?:[0-9]+|[A-Z]?[a-z]+|[A-Z]+)(?![A-Za-z0-9])"
 _SHELL_TEMP = rf"(?<=tmp[._-])(?!{_WORD})[A-Za-z0-9]{{6,10}}"
 # Names that are random as a whole, though their parts need not look so.
-RANDOM_NAME = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{_UUID}|{_PYTHON_TEMP}|{_SHELL_TEMP})(?![A-Za-z0-9_])"
-)
+RANDOM_NAME = re.compile(rf"(?<![A-Za-z0-9])(?:{_UUID}|{_SHELL_TEMP})(?![A-Za-z0-9_])")
 _ELEMENTS = """H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga
     Ge As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu
     Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po Th U Pu"""

@@ -6,13 +6,14 @@ digits, less is enough: words that differ are few, random runs have one length a
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import takewhile
 
 from iez_client.names.looks import RANDOM_NAME, TEMPORARY, is_random, may_be_random
 from iez_client.names.pattern import ALNUM, NUMBER, Pattern, pattern_of
 from iez_client.names.shapes import Group
+from iez_client.names.tempfiles import Place, tempfile_spans
 from iez_client.plan.template import FIELDS_MAX, escape
 
 _DIGITS = "\0"  # a field, in place of a character: no name has it
@@ -31,23 +32,46 @@ class _Shape:
     """A group of names, by its runs of letters and digits."""
 
     group: Group
+    name: str  # the first one
     between: tuple[str, ...]  # what stands around the runs
-    raw: list[str]  # runs of the first of its names
+    raw: list[str]  # its runs
     folded: list[str]  # the same with digits folded
     random: set[int] = field(default_factory=set)  # places of runs
+    settled: set[int] = field(default_factory=set)  # those that others tell nothing about
 
     def key(self, without: int = -1) -> tuple[str, ...]:
         """Equal for names that have the same template; one run may be left out."""
         return tuple(
-            "" if place == without else ALNUM if place in self.random else run
+            ""
+            if place == without
+            else temporary_prefix(self.raw[place]) + ALNUM
+            if place in self.random
+            else run
             for place, run in enumerate(self.folded)
         )
 
+    def places(self, start: int, end: int) -> set[int]:
+        """Of the runs in a part of the name."""
+        first = len(_RUNS(self.name[:start])) // 2
+        return set(range(first, first + len(_RUNS(self.name[start:end])) // 2))
 
-def fold_random(groups: Sequence[Group]) -> list[Pattern]:
+    def settle(self, start: int, end: int) -> None:
+        """Makes a part of the name random that tempfile made."""
+        places = self.places(start, end)
+        first = min(places)
+        self.settled |= places
+        # What is `tmp` and nothing else, before a `_`, stays.
+        self.random |= places if temporary_prefix(self.raw[first]) else places - {first}
+
+
+def fold_random(groups: Sequence[Group], tempfiles: Set[Place] = frozenset()) -> list[Pattern]:
     """The pattern of each group, with `*` for random runs. Several groups may have the same. One
-    that has a `*` already keeps its pattern."""
+    that has a `*` already keeps its pattern. `tempfiles`: where such names are known."""
     shapes = [_shape(group) for group in groups if set(group.pattern.marks) <= {NUMBER}]
+    names = [(shape.group.pattern.symbol, shape.name) for shape in shapes]
+    for number, spans in tempfile_spans(names, tempfiles).items():
+        for start, end in spans:
+            shapes[number].settle(start, end)
     alike: dict[tuple[str, ...], list[_Shape]] = defaultdict(list)
     for shape in shapes:
         alike[shape.group.pattern.symbol, *shape.between].append(shape)
@@ -74,6 +98,7 @@ def _shape(group: Group) -> _Shape:
     pieces = _RUNS(name)
     shape = _Shape(
         group,
+        name,
         between=tuple(pieces[::2]),
         raw=pieces[1::2],
         folded=_FOLDED_RUNS(_DIGITS.join(pattern.literals))[1::2],
@@ -82,8 +107,7 @@ def _shape(group: Group) -> _Shape:
         if is_random(run) and not _is_counter(shape, place):
             shape.random.add(place)
     for found in RANDOM_NAME.finditer(name):
-        first = len(_RUNS(name[: found.start()])) // 2
-        shape.random.update(range(first, first + len(_RUNS(found[0])) // 2))
+        shape.random |= shape.places(*found.span())
     return shape
 
 
@@ -101,7 +125,9 @@ def _compare(members: Sequence[_Shape], place: int) -> None:
         return
     same_otherwise: dict[tuple[str, ...], list[_Shape]] = defaultdict(list)
     for shape in members:
-        same_otherwise[shape.key(without=place)].append(shape)
+        if place not in shape.settled:
+            prefix = temporary_prefix(shape.raw[place])
+            same_otherwise[prefix, *shape.key(without=place)].append(shape)
     for others in same_otherwise.values():
         if len(others) == 1:
             continue
@@ -135,7 +161,8 @@ def _starred(shapes: Sequence[_Shape]) -> Pattern:
     for place, after in enumerate(first.between[1:]):
         run = first.folded[place].replace(_DIGITS, NUMBER)
         if place in first.random:
-            run = _prefix([shape.raw[place] for shape in shapes]) + ALNUM
+            runs = [first.raw[place]] if place in first.settled else [s.raw[place] for s in shapes]
+            run = _prefix(runs) + ALNUM
         text += run + escape(after)
     return pattern_of(first.group.pattern.symbol + text)
 
@@ -151,6 +178,10 @@ def _prefix(runs: Sequence[str]) -> str:
         prefix = "".join(letter for letter, _ in letters)
         if len(prefix) >= _PREFIX_LETTERS and all(len(run) > len(prefix) for run in runs):
             return prefix
-    temporary = TEMPORARY.match(runs[0])
-    prefix = temporary[0] if temporary else ""
-    return prefix if all(run.startswith(prefix) and run != prefix for run in runs) else ""
+    return temporary_prefix(runs[0])  # all have the same
+
+
+def temporary_prefix(run: str) -> str:
+    """What a made-up run begins with that tells what it is; empty: nothing."""
+    found = TEMPORARY.match(run)
+    return found[0] if found and found[0] != run else ""

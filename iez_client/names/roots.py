@@ -5,9 +5,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from iez_client.names.interpreters import program_of
 from iez_client.names.launchers import launched
 from iez_client.names.shape import arguments_of, is_number
-from iez_client.names.wrappers import program_of
 
 CURRENT = "{cwd}"
 _SYMBOL_NAME = re.compile(r"[^{}/\\#*\0]+")

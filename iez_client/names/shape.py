@@ -1,14 +1,15 @@
 """Shape: the arguments of a program in, what stays of them from run to run out.
 
-Options and plain words stay; numbers become `#`, paths `@`, random words `*`.
+Options and plain words stay; numbers become `#`, paths `@`, random words `*`. However options are
+written and ordered, the shape is the same.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iez_client.names.interpreters import base_name
 from iez_client.names.looks import EXTENSIONS, is_random
-from iez_client.names.wrappers import base_name
 
 NUMBER = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -21,8 +22,8 @@ _SAYS_PATH = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"[0-9]+")
-# In a run of letters and digits: one digit behind letters belongs to them (hdf5).
-_COUNT = re.compile(r"\A[0-9]+|[0-9]{2,}")
+# In a run of letters and digits: one digit between letters belongs to them (h2o).
+_COUNT = re.compile(r"\A[0-9]+|[0-9]{2,}|[0-9]\Z")
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _LETTERS_END = re.compile(r".+\.([A-Za-z]{1,5})")
 
@@ -32,7 +33,6 @@ class Argument:
     """One word, or an option with its value."""
 
     option: str  # `--out`, `-o`, `of` of `of=…`; empty: a word by itself
-    joint: str  # between option and value: a blank, `=` or nothing
     value: str | None  # None: an option without one
 
 
@@ -47,26 +47,37 @@ def arguments_of(words: Sequence[str]) -> list[Argument]:
         name, equals, value = word.partition("=")
         if not _is_option(word):
             is_named = equals and name and "/" not in name
-            found.append(Argument(name, "=", value) if is_named else Argument("", "", word))
+            found.append(Argument(name, value) if is_named else Argument("", word))
         elif equals:
-            found.append(Argument(name, "=", value))
+            found.append(Argument(name, value))
         elif short := _glued(word):
-            found.append(Argument(short[1], "", short[2]))
+            found.append(Argument(short[1], short[2]))
         elif at < len(words) and not _is_option(words[at]) and word != "--":
-            found.append(Argument(word, " ", words[at]))
+            found.append(Argument(word, words[at]))
             at += 1
         else:
-            found.append(Argument(word, "", None))
+            found.append(Argument(word, None))
     return found
 
 
 def shape_of(words: Sequence[str]) -> str:
-    return " ".join(
-        argument.option
-        + argument.joint
-        + ("" if argument.value is None else _folded(argument.value, argument.option))
-        for argument in arguments_of(words)
-    )
+    """Options first, in the order of their names, then the words by themselves in their own. What
+    is behind `--` stays in place."""
+    end = words.index("--") if "--" in words else len(words)
+    arguments = arguments_of(words[:end])
+    # Values of one option stay in their order: roots are told apart by it.
+    options = sorted((each for each in arguments if each.option), key=lambda each: each.option)
+    others = [each for each in arguments if not each.option]
+    return " ".join(map(_shown, (*options, *others, *arguments_of(words[end:]))))
+
+
+def _shown(argument: Argument) -> str:
+    if argument.value is None:
+        return argument.option
+    value = _folded(argument.value, argument.option)
+    if not argument.option:
+        return value
+    return f"{argument.option}{' ' if argument.option.startswith('-') else '='}{value}"
 
 
 def is_number(word: str) -> bool:
@@ -95,7 +106,8 @@ def _folded(value: str, option: str) -> str:
         return _with_runs_folded(base, _DIGITS)
     if _LETTERS_END.fullmatch(value):
         return _folded(f"./{value}", option)
-    return _with_runs_folded(value, _COUNT)
+    # A format is not another application's number: hdf5 is not hdf4.
+    return value if value.lower() in EXTENSIONS else _with_runs_folded(value, _COUNT)
 
 
 def _with_runs_folded(text: str, numbers: re.Pattern[str]) -> str:

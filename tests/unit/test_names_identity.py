@@ -44,11 +44,32 @@ HACC = "hacc_like.py --particles 10000 --out lustre"
         "nohup time mpirun -n 8 hacc_like.py --particles 1 --out x",
         "bash -c 'mpirun -n 8 hacc_like.py --particles 1 --out x'",
         "mpirun -n 8 env A=b srun -n 1 hacc_like.py --particles 1 --out x",
+        "bash -lc './hacc_like.py --particles 1 --out x > log 2>&1'",
+        "bash -c './hacc_like.py --particles 1 >>log 2> err </dev/null --out x'",
+        "bash -c './hacc_like.py --particles 1 --out $SCRATCH/x &> \"$LOG\"'",
+        "bash -c 'module load x && ./hacc_like.py --particles 1 --out x'",
+        "bash -c 'cd d && ./hacc_like.py --particles 1 --out x;'",
+        "sh -c 'set -e; ulimit -s unlimited; umask 022\n. ./env; export A=$B; ./hacc_like.py "
+        "--particles 1 --out x'",
+        "bash -c 'source env.sh && mpirun -n 8 ./hacc_like.py --particles 1 --out x > log'",
+        "perf stat -e cycles -o log python hacc_like.py --particles 1 --out x",
+        "perf record -g -F 99 -- hacc_like.py --particles 1 --out x",
+        "docker run --rm -it -v /a:/b -e A=b image:tag python hacc_like.py --particles 1 --out x",
+        "podman run --volume=/a:/b --gpus all image hacc_like.py --particles 1 --out x",
+        "conda run -n sim --no-capture-output python hacc_like.py --particles 1 --out x",
+        "torchrun --standalone --nproc-per-node 4 hacc_like.py --particles 1 --out x",
+        "torchrun --nnodes=2 --nproc_per_node 4 -r 3 hacc_like.py --particles 1 --out x",
+        "prlimit --nofile=1024 -n=5 unbuffer hacc_like.py --particles 1 --out x",
+        "xvfb-run -a -s '-screen 0 1x1x8' hacc_like.py --particles 1 --out x",
+        "sudo -E -u user A=b hacc_like.py --particles 1 --out x",
+        "hacc_like.py --out x --particles 1",
+        "hacc_like.py --particles=1 --out x",
+        "hacc_like.py --out=x --particles 1",
     ],
 )
 def test_whatever_starts_it_a_program_is_the_same_application(command: str) -> None:
     found = identify(shlex.split(command))
-    assert (found.program, found.shape) == ("hacc_like.py", "--particles # --out @")
+    assert (found.program, found.shape) == ("hacc_like.py", "--out @ --particles #")
     assert found == identify(HACC.split())
 
 
@@ -61,6 +82,15 @@ def test_whatever_starts_it_a_program_is_the_same_application(command: str) -> N
         ("a x", "b x"),
         ("a", "a --verbose"),
         ("a in.lj", "a in.eam"),
+        ("a x y", "a y x"),
+        ("a -x posix -x mpiio", "a -x mpiio -x posix"),
+        ("a -- -x -y", "a -- -y -x"),
+        ("a --v1", "a --v2"),
+        ("bash -c './a | ./b'", "bash -c './a'"),
+        ("bash -c './a && ./b'", "bash -c './a'"),
+        ("bash -c './a `./b`'", "bash -c './a'"),
+        ("bash -c '$RUN ./a'", "bash -c './a'"),
+        ("bash -c './a <<E'", "bash -c './a'"),
         ("a --out-format hdf5", "a --out-format posix"),
         ("mpirun -n 2 a : -n 2 b", "mpirun -n 2 a : -n 2 c"),
         ("mpirun -n 2 a : -n 2 b", "mpirun -n 2 a"),
@@ -74,19 +104,23 @@ def test_what_the_program_does_tells_applications_apart(one: str, other: str) ->
 @pytest.mark.parametrize(
     ("arguments", "shape"),
     [
-        ("-n8 -b 4m -t 1MiB --x=1e-6 -5", "-n# -b # -t # --x=# #"),
+        ("-n8 -b 4m -t 1MiB --x=1e-6 -5", "--x # -b # -n # -t # #"),
         ("--grid 64x64x64 --levels 1,2,3 --time 00:30:00", "--grid #x#x# --levels # --time #:#:#"),
         ("run_001.nml /a/b/run_17.nml", "run_#.nml run_#.nml"),
         ("/a/b/run_17 . .. ~/x", "@ @ @ @"),
-        ("-o out -i in -d dir -f file", "-o @ -i @ -d @ -f @"),
+        ("-o out -i in -d dir -f file", "-d @ -f @ -i @ -o @"),
         (
             "--outdir x --log-file y --restart z --log-level debug",
-            "--outdir @ --log-file @ --restart @ --log-level debug",
+            "--log-file @ --log-level debug --outdir @ --restart @",
         ),
-        ("-o/scratch/x of=/dev/y if=z", "-o@ of=@ if=z"),
+        ("-o/scratch/x of=/dev/y if=z", "-o @ if=z of=@"),
         ("job_12345 3f9a2b1c0d aB3xY9 run.77", "job_# * * run.#"),
-        ("--input=/data/mesh.h5", "--input=mesh.h#"),
+        ("--input=/data/mesh.h5", "--input mesh.h#"),
         ("--name restart", "--name restart"),
+        ("run1 case7 x2_y3 h2o", "run# case# x#_y# h2o"),
+        ("--name run1 --level2 a", "--level2 a --name run#"),
+        ("--api hdf5 --format=nc4", "--api hdf5 --format nc4"),
+        ("b --n 3 a --m", "--m --n # b a"),
         ("-- -x", "-- -x"),
         ("", ""),
     ],
@@ -116,6 +150,11 @@ def test_shape_keeps_options_and_words(arguments: str, shape: str) -> None:
 )
 def test_script_is_the_program_of_an_interpreter(command: str, program: str) -> None:
     assert identify(shlex.split(command)).program == program
+
+
+def test_numbered_runs_are_one_application() -> None:
+    names = ("run1", "run2", "run10", "run01")
+    assert len({identify(["app.sh", name]).key for name in names}) == 1
 
 
 def test_given_name_is_the_key() -> None:
@@ -160,7 +199,8 @@ def test_ranks_come_from_the_launcher_or_the_environment(
 
 @given(st.lists(st.text(max_size=8), max_size=8))
 def test_any_command_is_some_application(words: list[str]) -> None:
-    starters = ["mpirun", "env", "sh", "python", "flux", "apptainer", "java", "iez-run"]
+    starters = ["mpirun", "env", "sh", "python", "flux", "apptainer", "java", "iez-run", "docker"]
+    assert identify(["sh", "-c", " ".join(words)]) == identify(["sh", "-c", " ".join(words)])
     for starter in starters:
         assert identify([starter, *words]) == identify([starter, *words])
         assert rank_count([starter, *words], {}) >= 0

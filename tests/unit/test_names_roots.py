@@ -50,6 +50,22 @@ def test_empty_word_is_no_root() -> None:
     assert roots_of(["a", "--out", ""], "/home/u").split("/home/u/x") == ("{cwd}", "/x")
 
 
+@pytest.mark.parametrize(
+    ("text", "path", "split"),
+    [
+        ("cd run_7 && ./a --out d", "/home/u/run_7/d/x", ("{--out}", "/x")),
+        ("cd run_7 && cd b; ./a", "/home/u/run_7/b/x", ("{cwd}", "/x")),
+        ("cd /l/w && mpirun -wdir sub -n 2 ./a", "/l/w/sub/x", ("{cwd}", "/x")),
+        ("cd $WORK && ./a --out d", "/home/u/d/x", ("{--out}", "/x")),
+    ],
+)
+def test_shell_that_changes_its_directory_takes_the_roots_along(
+    text: str, path: str, split: tuple[str, str]
+) -> None:
+    assert roots_of(["bash", "-c", text], "/home/u").split(path) == split
+    assert roots_of(["mpirun", "-n", "2", "bash", "-c", text], "/home/u").split(path) == split
+
+
 def test_same_symbol_leads_to_the_directory_of_another_run() -> None:
     symbol, rest = of("a --out /scratch/job.1/x").split("/scratch/job.1/x/c.0")
     assert of("a --out /scratch/job.2/y").join(symbol, rest) == "/scratch/job.2/y/c.0"
