@@ -5,7 +5,7 @@ holds is forecast from all files that had its place: same template, same rank, o
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from iez_client.names import Coming, Expected, expand, step_shifts
@@ -196,8 +196,8 @@ def _expect(
         used = taken.get((expected.rank, row.field_values), 0)
         taken[expected.rank, row.field_values] = used + 1
         turn = turns[used % len(turns)]
-        forecast = following.forecast
-        value, high = (round(each[turn] * factor) for each in (forecast.values, forecast.high))
+        forecast = _scaled(following.forecast, factor)
+        value, high = (round(each[turn]) for each in (forecast.values, forecast.high))
         prediction = Prediction(
             path=expected.path or expected.rule_text,
             template_id=template.id,
@@ -217,6 +217,16 @@ def _expect(
             )
         )
     return found
+
+
+def _scaled(forecast: Forecast, factor: float) -> Forecast:
+    if factor == 1:
+        return forecast
+    low, values, high = (
+        tuple(value * factor for value in each)
+        for each in (forecast.low, forecast.values, forecast.high)
+    )
+    return replace(forecast, low=low, values=values, high=high)
 
 
 def _stripe_count(rows: Sequence[HistoryRow]) -> int:

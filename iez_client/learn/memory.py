@@ -32,7 +32,7 @@ def is_own(config: Config) -> bool:
 def has_memory(config: Config) -> bool:
     """False where nothing can have been remembered yet. SQLite's file is not made to find out."""
     url = database_url(config)
-    return not url.startswith(_SQLITE) or Path(url.removeprefix(_SQLITE)).exists()
+    return not url.startswith(_SQLITE) or Path("/", url.removeprefix(_SQLITE)).exists()
 
 
 def open_memory(config: Config, patience_s: float = _PATIENCE_S) -> "Database":
