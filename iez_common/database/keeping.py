@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from iez_common.database import migrate, schema
 from iez_common.database.address import SqliteFile
 from iez_common.database.bulk import delete_in_batches
-from iez_common.database.history import History
 from iez_common.database.columns import Number
+from iez_common.database.history import History
 from iez_common.database.plannings import trim_plannings
 from iez_common.database.records import DatabaseInfo, Pruned
 from iez_common.database.runs import delete_run, remove_leftovers
