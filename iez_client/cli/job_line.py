@@ -29,7 +29,8 @@ def summary(plan: "Plan", tracing: "Tracing", told: Told, settings: "Config") ->
     if plan.has_entries:
         missed = _missed(lesson, settings) if lesson else ""
         outcomes = place.read_outcomes(tracing.directory, tracing.run)
-        line, hint = place.summary(outcomes, missed), ""
+        is_off = settings["learn"].value == "off"
+        line, hint = place.summary(outcomes, missed), " (try: iez show)" if is_off else ""
     else:
         line, hint = _seen(tracing, settings)
     if not line:
@@ -41,7 +42,7 @@ def summary(plan: "Plan", tracing: "Tracing", told: Told, settings: "Config") ->
     if told.is_later:
         return f"{line}; learning from it in the background (try: {_iez(settings)} runs)"
     if lesson is None:
-        return line + (hint or " (try: iez show)")
+        return line + hint
     return line + _learned(lesson, hint, settings)
 
 
