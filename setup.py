@@ -1,4 +1,5 @@
-"""Builds the two things made of csrc/: the preloaded library and the cffi module over its core.
+"""Builds what csrc/ holds: the preloaded library, the cffi module over its core, and, where there is
+libfuse3, the daemon of the loopback file system.
 
 The preloaded library must be plain C: a Python extension that is preloaded kills every program
 that binds its symbols at start (docs/shim.md). So it is an Extension only by name: it is compiled
@@ -17,6 +18,7 @@ from setuptools.command.build_ext import build_ext
 from distutils.command.build_scripts import build_scripts  # isort: skip
 
 SHIM = "iez_client.libiez_shim"
+LOOPFS = "iez_client.loopback.iez-loopfs"  # a program, built where libfuse3 is
 SHIM_FLAGS = [
     "-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-fvisibility=hidden",
     "-ftls-model=initial-exec",
@@ -34,6 +36,7 @@ SHIM_LINK = [
     "-shared", "-Wl,-z,now,-z,norelro,-z,noseparate-code", "-Wl,--sort-section=alignment",
     "-Wl,--as-needed", "-ldl",
 ]  # fmt: skip
+LOOPFS_FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-Wall", "-Wextra"]
 CORE_ONLY = {
     "csrc/plan_build.c", "csrc/trace_table.c", "csrc/trace_merge.c", "csrc/allocate_order.c",
     "csrc/allocate_bound.c", "csrc/allocate_place.c", "csrc/allocate_fit.c",
@@ -45,24 +48,43 @@ def shim_sources() -> list[str]:
     return sorted(str(p) for p in Path("csrc").glob("*.c") if str(p) not in CORE_ONLY)
 
 
+def fuse_flags() -> list[str]:
+    """What the compiler needs for libfuse3; nothing where that is not installed."""
+    try:
+        found = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "fuse3 >= 3.12"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return found.stdout.split()
+
+
 class BuildExt(build_ext):
-    """build_ext that compiles the preloaded library by hand and the rest as usual."""
+    """build_ext that compiles the preloaded library and the daemon of the loopback file system by
+    hand, and the rest as usual."""
 
     def get_ext_filename(self, fullname: str) -> str:
         # Asked for with and without the package's name; no Python tag in either.
         if SHIM.endswith(fullname):
             return fullname.replace(".", "/") + ".so"
+        if LOOPFS.endswith(fullname):
+            return fullname.replace(".", "/")
         return super().get_ext_filename(fullname)
 
     def build_extension(self, ext: Extension) -> None:
-        if ext.name != SHIM:
+        if ext.name not in (SHIM, LOOPFS):
             super().build_extension(ext)
             return
         target = Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
         compiler = os.environ.get("CC", "cc").split()
         extra = os.environ.get("IEZ_SHIM_CFLAGS", "").split()
-        command = [*compiler, *SHIM_FLAGS, *extra, *ext.sources, "-o", str(target), *SHIM_LINK]
+        before, after = [*SHIM_FLAGS, *extra], SHIM_LINK
+        if ext.name == LOOPFS:
+            before, after = LOOPFS_FLAGS, [*fuse_flags(), "-lpthread"]
+            target.unlink(missing_ok=True)  # one that runs cannot be written to
+        command = [*compiler, *before, *ext.sources, "-o", str(target), *after]
         subprocess.run(command, check=True)
 
 
@@ -84,10 +106,17 @@ class BuildScripts(build_scripts):
         return written, updated
 
 
+def extensions() -> list[Extension]:
+    sources = {SHIM: shim_sources()}
+    if fuse_flags():
+        loopfs = sorted(map(str, Path("csrc/loopfs").glob("*.c")))
+        sources[LOOPFS] = [*loopfs, "csrc/layout.c"]
+    every = sorted(str(path) for path in Path("csrc").rglob("*.[ch]"))
+    return [Extension(name, sources=own, depends=every) for name, own in sources.items()]
+
+
 setup(
-    ext_modules=[
-        Extension(SHIM, sources=shim_sources(), depends=sorted(map(str, Path("csrc").iterdir())))
-    ],
+    ext_modules=extensions(),
     cffi_modules=["iez_common/_core_build.py:ffibuilder"],
     scripts=["iez_client/cli/iez-run"],
     cmdclass={"build_ext": BuildExt, "build_scripts": BuildScripts},

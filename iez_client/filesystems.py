@@ -7,7 +7,7 @@ observe/ does it.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +29,13 @@ STATE_BITS = {
 }
 
 MOUNTS = Path("/proc/mounts")
+OSC_TREES = ("sys", "proc", "debugfs")
 OSC_ROOTS = (
     Path("/sys/fs/lustre/osc"),
     Path("/proc/fs/lustre/osc"),
     Path("/sys/kernel/debug/lustre/osc"),
 )
+LOOPBACK_TYPE = "fuse.iez-loopfs"
 # The suffix is the mount's instance. On an MDS there are also names that end in -osc-MDT0000.
 _OSC_NAME = re.compile(r"(?P<fs>.+)-OST(?P<index>[0-9a-f]{4})-osc-(?P<instance>[0-9a-f]+)")
 _OCTAL = re.compile(r"\\([0-7]{3})")
@@ -64,10 +66,26 @@ class FileSystem:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A client mount of Lustre."""
+    """A client mount of Lustre, or of a loopback file system."""
 
     fs_name: str
     directory: str
+    store: Path | None = None  # of a loopback file system
+
+    @property
+    def kind(self) -> int:
+        return LOOPBACK if self.store else LUSTRE
+
+    @property
+    def key(self) -> str:
+        """Mounts with the same key are of the same file system."""
+        return str(self.store or self.fs_name)
+
+    def osc_roots(self, lustre: Sequence[Path] | None = None) -> dict[str, Path]:
+        """Where its OSTs show themselves, by the name of the tree."""
+        if self.store:
+            return {"loopback": self.store / "client" / "osc"}
+        return dict(zip(OSC_TREES, lustre or OSC_ROOTS, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +120,23 @@ def from_list(directory: Path, indices: Sequence[int]) -> FileSystem:
 def from_mounts(
     mounts_file: Path | None = None, osc_roots: Sequence[Path] | None = None
 ) -> list[FileSystem]:
-    """Every mounted Lustre whose OSTs can be told."""
+    """Every mounted Lustre and loopback file system whose OSTs can be told."""
     found = []
-    live = _live_osts(osc_roots or OSC_ROOTS)
-    for mount in lustre_mounts(mounts_file):
-        instances = live.get(mount.fs_name, {})
+    for mount in client_mounts(mounts_file):
+        roots = mount.osc_roots(osc_roots).values()
+        instances = _live_osts(roots).get(mount.fs_name, {})
         # Mounts of one file system see the same OSTs, but each has its own active flags, and which
         # instance belongs to which mount cannot be told: an OST counts if it is live in all.
         indices = set.intersection(*instances.values()) if instances else set()
         if indices:
             prefix, aliases = _names(Path(mount.directory), resolve=False)
             osts = tuple(Ost(index) for index in sorted(indices))
-            found.append(FileSystem(LUSTRE, prefix, osts, aliases))
+            found.append(FileSystem(mount.kind, prefix, osts, aliases))
     return found
 
 
-def lustre_mounts(mounts_file: Path | None = None) -> list[Mount]:
-    """The client mounts of this machine, in the order of the kernel's list."""
+def client_mounts(mounts_file: Path | None = None) -> list[Mount]:
+    """The mounts of this machine, in the order of the kernel's list."""
     try:
         text = (mounts_file or MOUNTS).read_bytes()
     except OSError:
@@ -126,12 +144,20 @@ def lustre_mounts(mounts_file: Path | None = None) -> list[Mount]:
     found = []
     for line in os.fsdecode(text).splitlines():
         words = line.split(" ")
-        if len(words) < 3 or words[2] != "lustre":
+        if len(words) < 3 or words[2] not in ("lustre", LOOPBACK_TYPE):
             continue
         device, directory = _unescape(words[0]), _unescape(words[1])
-        # The device is `mgs@tcp:/fsname` or, with a subdirectory, `mgs@tcp:/fsname/sub`.
-        found.append(Mount(device.rpartition(":/")[2].partition("/")[0], directory))
+        # The device is `mgs@tcp:/fsname` or, with a subdirectory, `mgs@tcp:/fsname/sub`; of a
+        # loopback file system `STORE:/fsname`.
+        source, _, name = device.rpartition(":/")
+        store = Path(source) if words[2] == LOOPBACK_TYPE else None
+        found.append(Mount(name.partition("/")[0], directory, store))
     return found
+
+
+def loopback_mounts() -> dict[str, Path]:
+    """Where loopback file systems are mounted, and the store of each."""
+    return {mount.directory: mount.store for mount in client_mounts() if mount.store}
 
 
 def devices_below(root: Path) -> list[Device]:
@@ -148,7 +174,7 @@ def devices_below(root: Path) -> list[Device]:
     ]
 
 
-def _live_osts(osc_roots: Sequence[Path]) -> dict[str, dict[str, set[int]]]:
+def _live_osts(osc_roots: Iterable[Path]) -> dict[str, dict[str, set[int]]]:
     """Live OST indices by file system and mount instance, from the first tree that has any."""
     for root in osc_roots:
         found: dict[str, dict[str, set[int]]] = {}

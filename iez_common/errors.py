@@ -18,6 +18,7 @@ IezError                exit code 70
 │   ├── DatabaseForeignError     65   something else's, or of another version of iez
 │   ├── DatabaseWriteError       73   no space, no permission
 │   └── ExportError              65   a file to import that makes no sense
+├── LoopbackError       69   a loopback file system that cannot be had, or is not there
 ├── MockStateError      78   a mock state file that makes no sense
 └── ConfigError         78   a setting that makes no sense
 
@@ -102,6 +103,10 @@ class DatabaseWriteError(DatabaseError):
 
 class ExportError(DatabaseError):
     exit_code = 65
+
+
+class LoopbackError(IezError):
+    exit_code = 69
 
 
 class MockStateError(IezError):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from iez_common.errors import UsageError
+from iez_common.units import parse_size_bytes
 
 SCHEMA = 1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -27,6 +28,14 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, f"{self.prog} --help")
+
+
+def size_option(text: str) -> int:
+    """The type of an option that is a size."""
+    try:
+        return parse_size_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def count_of(count: int, thing: str) -> str:

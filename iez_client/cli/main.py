@@ -48,6 +48,11 @@ COMMANDS = (
     Command("db export", "db_export", "write all that it holds as JSON lines"),
     Command("db import", "db_import", "add what another database has exported"),
     Command("db prune", "db_prune", "delete old runs from it"),
+    Command("loopback up", "loopback_up", "mount a file system that stripes as Lustre does"),
+    Command("loopback status", "loopback_status", "list such file systems and their OSTs"),
+    Command("loopback set", "loopback_set", "make their OSTs slow, full, read-only, dead …"),
+    Command("loopback down", "loopback_down", "unmount one, and remove it with its files"),
+    Command("loopback clean", "loopback_clean", "remove what daemons that died have left"),
     Command("config show", "config", "print the settings and where they come from"),
 )
 EXAMPLE = """\

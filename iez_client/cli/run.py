@@ -208,9 +208,10 @@ def is_configured(options: Options) -> bool:
         return True
     try:
         # The kernel writes blanks in names as \040: this can only be the type field.
-        return b" lustre " in read_whole("/proc/mounts")
+        mounts = read_whole("/proc/mounts")
     except OSError:
         return False
+    return b" lustre " in mounts or b" fuse.iez-loopfs " in mounts
 
 
 def settings_exist() -> bool:

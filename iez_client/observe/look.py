@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from iez_client.filesystems import Mount
 from iez_client.observe import trees
 from iez_client.observe.cache import SeenFileSystem, SeenOst
 from iez_client.observe.deadline import ask_all
@@ -49,24 +50,26 @@ class _Walk:
 
 
 def look(
-    mounts: dict[str, str],
+    mounts: Mapping[str, Mount],
     before: Mapping[str, SeenFileSystem],
     until_s: float,
     clock: Callable[[], float] = time.time,
 ) -> dict[str, SeenFileSystem]:
-    """Sees the file systems that are mounted there, by name. `until_s` is of the monotonic clock,
+    """Sees the file systems that are mounted there, by key. `until_s` is of the monotonic clock,
     `clock` the wall's. Sizes count from the beginning of the look, so that none is taken for
     younger than it is."""
     start_s = clock()
     asked = trees.tasks_by_file_system(mounts)
     for name in mounts:
-        asked.setdefault(name, [Task(COUNT, mount=mounts[name])])
+        asked.setdefault(name, [Task(COUNT, mount=mounts[name].directory)])
     answers = _ask(asked, before, until_s)
     walks: dict[str, _Walk] = {}
     for name in mounts:
         if asked[name][0].index == COUNT:
             counted = answers[name][COUNT]
-            walks[name] = _Walk(mounts[name], counted.count if counted else 0, _trouble(counted))
+            walks[name] = _Walk(
+                mounts[name].directory, counted.count if counted else 0, _trouble(counted)
+            )
     while step := {name: tasks for name, walk in walks.items() if (tasks := walk.tasks())}:
         for name, found in _ask(step, before, until_s).items():
             for index, facts in found.items():

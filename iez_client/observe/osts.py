@@ -22,14 +22,14 @@ class Observation:
     name: str  # work-OST0003
     used_bytes: int
     age_s: float | None  # of the sizes; None: they were never told, and are 0
-    source: str  # who told them: sys, proc, debugfs, ioctl, mock; empty: nobody
+    source: str  # who told them: sys, proc, debugfs, loopback, ioctl, mock; empty: nobody
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedFileSystem:
     """A directory below which files can be placed, with what is known about its OSTs."""
 
-    kind: int  # filesystems.LUSTRE or MOCK
+    kind: int  # of filesystems.KIND_NAMES
     prefix: str
     name: str
     observations: tuple[Observation, ...]  # sorted by index
@@ -48,22 +48,23 @@ class ObservedFileSystem:
 def observe(
     config: Config, refresh: bool = False, deadline_s: float = DEADLINE_S
 ) -> list[ObservedFileSystem]:
-    """The mock if one is configured; else every Lustre mount. Nothing is asked again within
-    cache.FRESH_S of the last look, unless `refresh` is set. An OST that does not answer is
-    `unreachable`, and its values are the last that it told. Never takes much longer than
-    `deadline_s`."""
+    """The mock if one is configured; else every mount of Lustre or of a loopback file system.
+
+    Nothing is asked again within cache.FRESH_S of the last look, unless `refresh` is set. An OST
+    that does not answer is `unreachable`, and its values are the last that it told. Never takes
+    much longer than `deadline_s`."""
     if config["mock"].value or config["mock_state"].value:
         return [_observe_mock(config)]
     until_s = time.monotonic() + deadline_s
-    mounts = filesystems.lustre_mounts()
+    mounts = filesystems.client_mounts()
     file = cache.cache_file()
     now_s = time.time()
     seen = cache.load(file)
-    stale: dict[str, str] = {}
+    stale: dict[str, filesystems.Mount] = {}
     for mount in mounts:
-        known = seen.get(mount.fs_name)
+        known = seen.get(mount.key)
         if refresh or known is None or not known.is_fresh(now_s):
-            stale.setdefault(mount.fs_name, mount.directory)
+            stale.setdefault(mount.key, mount)
     if stale:
         # Its modules are not needed to tell again what was just told.
         from iez_client.observe.look import look
@@ -73,11 +74,11 @@ def observe(
     now_s = time.time()
     return [
         ObservedFileSystem(
-            filesystems.LUSTRE,
+            mount.kind,
             mount.directory,
             mount.fs_name,
-            tuple(_observation(mount.fs_name, ost, now_s) for ost in seen[mount.fs_name].osts),
-            seen[mount.fs_name].trouble,
+            tuple(_observation(mount.fs_name, ost, now_s) for ost in seen[mount.key].osts),
+            seen[mount.key].trouble,
         )
         for mount in mounts
     ]

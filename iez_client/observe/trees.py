@@ -1,27 +1,30 @@
 """Trees: where the devices of each OST are, in the three places of different releases."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from iez_client import filesystems
+from iez_client.filesystems import Mount, devices_below
 from iez_client.observe.facts import STATE_FILE, Place, Task
-
-SOURCES = ("sys", "proc", "debugfs")  # names of filesystems.OSC_ROOTS
 
 
 def tasks_by_file_system(
-    mounts: dict[str, str], roots: Sequence[Path] | None = None
+    mounts: Mapping[str, Mount], roots: Sequence[Path] | None = None
 ) -> dict[str, list[Task]]:
     """What to ask about the OSTs of each file system, sorted by index; only those that the trees
-    know. `mounts` gives a mount point for each name."""
-    found: dict[str, dict[int, dict[str, list[Place]]]] = {}
-    for source, root in zip(SOURCES, roots or filesystems.OSC_ROOTS, strict=True):
-        for device in filesystems.devices_below(root):
-            if device.fs_name in mounts:
-                instances = found.setdefault(device.fs_name, {}).setdefault(device.index, {})
-                place = Place(source, str(device.directory))
-                instances.setdefault(device.instance, []).append(place)
-    return {name: _tasks(osts, mounts[name]) for name, osts in found.items()}
+    know. `mounts` gives a mount for each key."""
+    found = {key: _places(mount, mount.osc_roots(roots)) for key, mount in mounts.items()}
+    return {key: _tasks(osts, mounts[key].directory) for key, osts in found.items() if osts}
+
+
+def _places(mount: Mount, roots: Mapping[str, Path]) -> dict[int, dict[str, list[Place]]]:
+    """The directories of each OST, by instance."""
+    found: dict[int, dict[str, list[Place]]] = {}
+    for tree, root in roots.items():
+        for device in devices_below(root):
+            if device.fs_name == mount.fs_name:
+                instances = found.setdefault(device.index, {})
+                instances.setdefault(device.instance, []).append(Place(tree, str(device.directory)))
+    return found
 
 
 def state_task(task: Task) -> Task | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from lustre_trees import FakeOst, LustreMachine
 
+from iez_client.filesystems import Mount
 from iez_client.observe import deadline, readers
 from iez_client.observe.deadline import ask_all
 from iez_client.observe.facts import COUNT, Facts, Task
@@ -27,7 +28,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LustreM
 
 
 def tasks(machine: LustreMachine) -> list[Task]:
-    return tasks_by_file_system({"work": str(machine.mounts.parent)}, machine.roots)["work"]
+    return tasks_by_file_system({"work": Mount("work", str(machine.mounts.parent))}, machine.roots)["work"]
 
 
 def timed(asked: list[Task], limit_s: float) -> tuple[list[Facts | None], float]:

@@ -11,6 +11,7 @@ import pytest
 from lustre_kernel import FakeKernel, FakeStatfs
 from lustre_trees import RELEASES, FakeOst, LustreMachine
 
+from iez_client.filesystems import Mount
 from iez_client.observe import look as module
 from iez_client.observe import reading
 from iez_client.observe.cache import SeenFileSystem, SeenOst
@@ -19,7 +20,7 @@ from iez_client.observe.look import look, settle
 from iez_client.observe.statfs import Ioctl
 
 GIB = 1 << 30
-MOUNTS = {"work": "/"}
+MOUNTS = {"work": Mount("work", "/")}
 See = Callable[..., SeenFileSystem]
 
 

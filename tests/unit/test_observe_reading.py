@@ -8,6 +8,7 @@ import pytest
 from lustre_kernel import FakeKernel, FakeStatfs
 from lustre_trees import RELEASES, SERVER, SYS, FakeOst, LustreMachine
 
+from iez_client.filesystems import Mount
 from iez_client.observe import reading
 from iez_client.observe.facts import Facts, Task
 from iez_client.observe.trees import tasks_by_file_system
@@ -16,7 +17,7 @@ GIB = 1 << 30
 
 
 def ask(machine: LustreMachine, index: int = 0, kernel: FakeKernel | None = None) -> Facts:
-    tasks = tasks_by_file_system({"work": "/"}, machine.roots)["work"]
+    tasks = tasks_by_file_system({"work": Mount("work", "/")}, machine.roots)["work"]
     task = next(task for task in tasks if task.index == index)
     if kernel is None:
         return list(reading.ask(Task(task.index, task.instances)))[-1]
@@ -123,7 +124,7 @@ def test_devices_of_a_metadata_server_are_not_a_clients(machine: LustreMachine) 
     machine.add(FakeOst(0))
     machine.add(FakeOst(1), instance="MDT0000")
     machine.add(FakeOst(2), fs_name="other")
-    (task,) = tasks_by_file_system({"work": "/"}, machine.roots)["work"]
+    (task,) = tasks_by_file_system({"work": Mount("work", "/")}, machine.roots)["work"]
     assert (task.index, len(task.instances)) == (0, 1)
 
 
@@ -184,7 +185,7 @@ def test_a_mount_that_cannot_be_opened(tmp_path: Path) -> None:
 def test_what_the_client_knows_comes_before_what_may_hang(machine: LustreMachine) -> None:
     machine.add(FakeOst(0))
     machine.hang(0)
-    (task,) = tasks_by_file_system({"work": "/"}, machine.roots)["work"]
+    (task,) = tasks_by_file_system({"work": Mount("work", "/")}, machine.roots)["work"]
     steps = reading.ask(task)
     assert next(steps) == Facts(oss="10.9.0.11@tcp")
     assert (machine.directory(0, SYS) / "kbytestotal").is_fifo()

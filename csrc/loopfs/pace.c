@@ -1,0 +1,176 @@
+#include "pace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "settings.h"
+
+#define SECOND_NS   1000000000ULL
+#define LOOK_NS     50000000ULL /* a dead OST is looked at this often */
+#define SIGKILL_BIT 0x100ULL
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
+static struct loop_answer *heap; /* the earliest is first */
+static size_t heap_count, heap_room;
+
+uint64_t loop_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t time_of(uint64_t bytes, uint64_t rate) {
+    return (uint64_t)((double)bytes * 1e9 / (double)rate);
+}
+
+uint64_t loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns,
+                         uint64_t *service_ns) {
+    uint64_t rate = atomic_load(&bucket->rate);
+    if (!rate)
+        return now_ns;
+    uint64_t takes_ns = time_of(bytes, rate);
+    if (*service_ns < takes_ns)
+        *service_ns = takes_ns;
+    uint64_t before = atomic_load(&bucket->free_at_ns), after;
+    do
+        after = (before > now_ns ? before : now_ns) + takes_ns;
+    while (!atomic_compare_exchange_weak(&bucket->free_at_ns, &before, after));
+    uint64_t ahead_ns = time_of(atomic_load(&bucket->window_bytes), rate);
+    return after > now_ns + ahead_ns ? after - ahead_ns : now_ns;
+}
+
+uint64_t loop_bucket_idle_ns(struct loop_bucket *bucket) {
+    return atomic_load(&bucket->rate) ? atomic_load(&bucket->free_at_ns) : 0;
+}
+
+static void swap(size_t a, size_t b) {
+    struct loop_answer kept = heap[a];
+    heap[a] = heap[b];
+    heap[b] = kept;
+}
+
+static bool push(const struct loop_answer *answer) {
+    if (heap_count == heap_room) {
+        size_t room = heap_room ? 2 * heap_room : 256;
+        struct loop_answer *grown = realloc(heap, room * sizeof *grown);
+        if (!grown)
+            return false;
+        heap = grown;
+        heap_room = room;
+    }
+    size_t at = heap_count++;
+    heap[at] = *answer;
+    for (; at && heap[(at - 1) / 2].due_ns > heap[at].due_ns; at = (at - 1) / 2)
+        swap(at, (at - 1) / 2);
+    return true;
+}
+
+static struct loop_answer pop(void) {
+    struct loop_answer first = heap[0];
+    heap[0] = heap[--heap_count];
+    for (size_t at = 0;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap_count; child++)
+            if (heap[child].due_ns < heap[least].due_ns)
+                least = child;
+        if (least == at)
+            return first;
+        swap(at, least);
+        at = least;
+    }
+}
+
+static void give(const struct loop_answer *answer) {
+    if (answer->error)
+        fuse_reply_err(answer->request, answer->error);
+    else if (answer->is_write)
+        fuse_reply_write(answer->request, answer->bytes);
+    else if (answer->data)
+        fuse_reply_buf(answer->request, answer->data, answer->bytes);
+    else
+        fuse_reply_err(answer->request, 0);
+    free(answer->data);
+}
+
+/* Whether who asked is being killed: it would wait for the answer before it dies. Other signals
+ * wait, as they do on Lustre. */
+static bool is_killed(fuse_req_t request) {
+    if (!fuse_req_interrupted(request))
+        return false;
+    char name[64], line[256];
+    unsigned long long pending = 0;
+    snprintf(name, sizeof name, "/proc/%d/status", (int)fuse_req_ctx(request)->pid);
+    FILE *file = fopen(name, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "SigPnd: %llx", &pending) == 1)
+            break;
+    if (!file)
+        return true;
+    fclose(file);
+    return pending & SIGKILL_BIT;
+}
+
+/* Gives it, unless its OST is dead. True: it has to wait on. */
+static bool try_to_give(struct loop_answer *answer) {
+    if (answer->states && (atomic_load(answer->states) & LOOP_OST_DEAD)) {
+        if (!is_killed(answer->request)) {
+            answer->due_ns = loop_now_ns() + LOOK_NS;
+            return true;
+        }
+        answer->error = EINTR;
+    }
+    give(answer);
+    return false;
+}
+
+static void *answer_all(void *nothing) {
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        if (!heap_count) {
+            pthread_cond_wait(&changed, &lock);
+            continue;
+        }
+        uint64_t due_ns = heap[0].due_ns;
+        if (due_ns > loop_now_ns()) {
+            struct timespec due = {.tv_sec = (time_t)(due_ns / SECOND_NS),
+                                   .tv_nsec = (long)(due_ns % SECOND_NS)};
+            pthread_cond_timedwait(&changed, &lock, &due);
+            continue;
+        }
+        struct loop_answer next = pop();
+        pthread_mutex_unlock(&lock);
+        bool waits = try_to_give(&next);
+        pthread_mutex_lock(&lock);
+        if (waits && !push(&next))
+            give(&next);
+    }
+    return nothing;
+}
+
+int loop_pace_start(void) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed, &attributes);
+    pthread_t thread;
+    return pthread_create(&thread, NULL, answer_all, NULL);
+}
+
+void loop_pace_answer(const struct loop_answer *answer) {
+    struct loop_answer own = *answer;
+    if (own.due_ns <= loop_now_ns() && !try_to_give(&own))
+        return;
+    pthread_mutex_lock(&lock);
+    bool is_kept = push(&own);
+    bool is_first = is_kept && heap[0].request == own.request;
+    if (is_first)
+        pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&lock);
+    if (!is_kept)
+        give(&own);
+}

@@ -1,0 +1,45 @@
+/* Pace: how fast an OST is. A request is answered when its OSTs would have taken it; nobody sleeps
+ * for that: one thread answers requests when their time has come. */
+#ifndef IEZ_LOOPFS_PACE_H
+#define IEZ_LOOPFS_PACE_H
+
+#define FUSE_USE_VERSION 312
+#include <fuse3/fuse_lowlevel.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Work that is done one after the other, and how much of it may lie waiting. */
+struct loop_bucket {
+    _Atomic uint64_t rate; /* bytes/s; 0: no limit */
+    _Atomic uint64_t window_bytes;
+    _Atomic uint64_t free_at_ns; /* when all work so far is done */
+};
+
+uint64_t loop_now_ns(void); /* of the monotonic clock */
+
+/* Adds `bytes` of work. Gives when the one who asked may go on: once what lies waiting fits into
+ * the window. `service_ns` gets the time that the work itself takes. */
+uint64_t loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns,
+                         uint64_t *service_ns);
+
+/* When all work so far is done. */
+uint64_t loop_bucket_idle_ns(struct loop_bucket *bucket);
+
+/* An answer to a request, and when it may be given. */
+struct loop_answer {
+    fuse_req_t request;
+    uint64_t due_ns;
+    const _Atomic uint32_t *states; /* not before LOOP_OST_DEAD is gone from it; NULL: no matter */
+    int error;                      /* the answer: an errno, */
+    void *data;                     /* bytes, freed afterwards, */
+    size_t bytes;                   /* or, without data, a number of bytes written */
+    bool is_write;
+};
+
+int loop_pace_start(void); /* 0, or an errno */
+
+/* Gives the answer when it is due, at once if that is now. */
+void loop_pace_answer(const struct loop_answer *answer);
+
+#endif
