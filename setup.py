@@ -1,5 +1,5 @@
-"""Builds what csrc/ holds: the preloaded library, the cffi module over its core, and, where there is
-libfuse3, the daemon of the loopback file system.
+"""Builds what csrc/ holds: the preloaded library, the cffi module over its core, and, where there
+is libfuse3, the daemon of the loopback file system.
 
 The preloaded library must be plain C: a Python extension that is preloaded kills every program
 that binds its symbols at start (docs/shim.md). So it is an Extension only by name: it is compiled

@@ -1,9 +1,11 @@
 """Writes as HACC-I/O does: a checkpoint of particles, nine variables a particle, after a header."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
-from kernel import Part, Variable, parser, run, size
+from kernel import parser, run, size
+from kernel_files import Part, Share, Variable
 
 # 38 bytes a particle.
 PARTICLE = {
@@ -25,7 +27,7 @@ def parts(header_bytes: int, first: int, numbers: range) -> Iterator[Part]:
         yield Part(name, first * width_bytes(dtype), values.tobytes())
 
 
-def share(rank: int, ranks: int, particles: int, spread: float) -> range:
+def numbers_of(rank: int, ranks: int, particles: int, spread: float) -> range:
     """The numbers of a rank's particles: the first ranks have fewer, the last ones more."""
 
     def before(rank: int) -> int:
@@ -48,18 +50,22 @@ def main() -> None:
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
-    files, file = (1, 0) if chosen.shared else (comm.size, comm.rank)
-    numbers = share(comm.rank, comm.size, chosen.particles, chosen.spread)
-    first = numbers.start if chosen.shared else 0
-    total = chosen.particles * comm.size if chosen.shared else len(numbers)
-    variables = [Variable("header", chosen.header)]
-    variables += [Variable(n, total * width_bytes(dtype)) for n, dtype in PARTICLE.items()]
-    header_bytes = chosen.header if comm.rank == 0 or not chosen.shared else 0
+    files = 1 if chosen.shared else comm.size
+
+    def share(rank: int, turn: str) -> Share:
+        numbers = numbers_of(rank, comm.size, chosen.particles, chosen.spread)
+        first = numbers.start if chosen.shared else 0
+        total = chosen.particles * comm.size if chosen.shared else len(numbers)
+        variables = [Variable("header", chosen.header)]
+        variables += [Variable(n, total * width_bytes(dtype)) for n, dtype in PARTICLE.items()]
+        file = 0 if chosen.shared else rank
+        header_bytes = chosen.header if rank == 0 or not chosen.shared else 0
+        name = f"{chosen.name}{turn}-Part{file:08d}-of-{files:08d}.data"
+        return Share(chosen.out / name, variables, parts(header_bytes, first, numbers))
+
     for step in range(chosen.steps):
         turn = f".{step:04d}" if chosen.steps > 1 else ""
-        name = f"{chosen.name}{turn}-Part{file:08d}-of-{files:08d}.data"
-        data = parts(header_bytes, first, numbers)
-        run(comm, chosen.api, chosen.shared, chosen.out / name, variables, data)
+        run(comm, chosen, partial(share, turn=turn))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from kernel import Part, Variable, parser, run, size
+from kernel import parser, run, size
+from kernel_files import Part, Share, Variable
 
 
 def parts(value: int, place: int, places: int, block: int, transfer: int, n: int) -> Iterator[Part]:
@@ -26,11 +27,15 @@ def main() -> None:
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
-    place, places = (comm.rank, comm.size) if chosen.shared else (0, 1)
-    name = "testFile" if chosen.shared else f"testFile.{comm.rank:08d}"
-    variables = [Variable("data", places * chosen.block * chosen.segments)]
-    data = parts(comm.rank, place, places, chosen.block, chosen.transfer, chosen.segments)
-    run(comm, chosen.api, chosen.shared, chosen.out / name, variables, data)
+
+    def share(rank: int) -> Share:
+        place, places = (rank, comm.size) if chosen.shared else (0, 1)
+        name = "testFile" if chosen.shared else f"testFile.{rank:08d}"
+        variables = [Variable("data", places * chosen.block * chosen.segments)]
+        data = parts(rank, place, places, chosen.block, chosen.transfer, chosen.segments)
+        return Share(chosen.out / name, variables, data)
+
+    run(comm, chosen, share)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import pytest
 import iez_client
 from iez_client.cli import main as iez
 
+pytest_plugins = ["loopback_fixtures"]
+
 LIBRARY = Path(iez_client.__file__).parent / "libiez_shim.so"
 COLUMNS = ("path", "stripe_count", "stripe_size", "ost_list", "pool")
 TIMEOUT_S = 60

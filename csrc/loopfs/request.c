@@ -69,14 +69,28 @@ static int check_states(struct loop_fs *fs, const struct loop_component *part) {
     return answer;
 }
 
+/* A start that is asked for lies in the pool that is. */
+static bool pool_has(const struct loop_fs *fs, const struct loop_component *part, uint32_t start) {
+    const struct loop_pool *pool = loop_fs_pool(fs, part->pool);
+    for (uint32_t k = 0; pool && k < pool->count; k++)
+        if (pool->osts[k] == start)
+            return true;
+    return !pool;
+}
+
 /* Takes the list over, turned so that the OST that is asked for as the first one is. */
 static int take_list(struct loop_fs *fs, const struct iez_component_view *view,
                      struct loop_component *part) {
-    uint32_t count = view->object_count, first = 0;
+    uint32_t count = view->object_count, active = loop_fs_active(fs), first = 0;
+    /* What is more than there are OSTs is cut off without a word, whatever it names. */
+    if (!(part->pattern & IEZ_PATTERN_OVERSTRIPING) && count > active)
+        count = active;
+    if (!count)
+        return EREMOTEIO;
     if (view->generation != IEZ_STRIPE_OFFSET_ANY) {
         while (first < count && iez_wire_ost(view, first) != view->generation)
             first++;
-        if (first == count)
+        if (first == count || !pool_has(fs, part, view->generation))
             return EINVAL;
     }
     part->osts = malloc(count * sizeof *part->osts);
@@ -90,12 +104,7 @@ static int take_list(struct loop_fs *fs, const struct iez_component_view *view,
     }
     part->stripe_count = (uint16_t)count;
     part->start_ost = LOOP_START_ANY;
-    int answer = check_list(fs, part);
-    uint32_t active = loop_fs_active(fs);
-    /* What is more than there are OSTs is cut off without a word. */
-    if (!answer && !(part->pattern & IEZ_PATTERN_OVERSTRIPING) && count > active)
-        part->stripe_count = (uint16_t)active;
-    return answer;
+    return check_list(fs, part);
 }
 
 /* How many stripes a request without a list means. */
@@ -137,11 +146,9 @@ static int take_striping(struct loop_fs *fs, const struct iez_component_view *vi
         part->start_ost = LOOP_START_ANY;
         return 0;
     }
-    const struct loop_pool *own = loop_fs_pool(fs, part->pool);
-    for (uint32_t k = 0; own && k < own->count; k++)
-        if (own->osts[k] == part->start_ost)
-            own = NULL;
-    return own ? EINVAL : ost_answer(loop_fs_target(fs, part->start_ost));
+    if (!pool_has(fs, part, part->start_ost))
+        return EINVAL;
+    return ost_answer(loop_fs_target(fs, part->start_ost));
 }
 
 static int take_component(struct loop_fs *fs, const struct iez_component_view *view,

@@ -28,7 +28,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LustreM
 
 
 def tasks(machine: LustreMachine) -> list[Task]:
-    return tasks_by_file_system({"work": Mount("work", str(machine.mounts.parent))}, machine.roots)["work"]
+    mounts = {"work": Mount("work", str(machine.mounts.parent))}
+    return tasks_by_file_system(mounts, machine.roots)["work"]
 
 
 def timed(asked: list[Task], limit_s: float) -> tuple[list[Facts | None], float]:
