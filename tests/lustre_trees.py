@@ -11,7 +11,7 @@ from iez_client import filesystems
 
 SPACE = ("kbytestotal", "kbytesfree", "kbytesavail", "filestotal", "filesfree", "blocksize")
 LOCAL = ("active", "max_rpcs_in_flight", "max_dirty_mb", "ost_conn_uuid")
-SERVER = ("ost_server_uuid", "import", "state", "timeouts")
+SERVER = ("ost_server_uuid", "import", "rpc_stats", "state", "timeouts")
 SYS, PROC, DEBUG = range(3)
 # Where each release has its files.
 RELEASES: dict[str, dict[int, tuple[str, ...]]] = {
@@ -39,6 +39,41 @@ class FakeOst:
     active: str = "1"
     letters: str = ""
     import_state: str = "FULL"
+    writes: tuple[int, int, int] = (0, 0, 0)  # RPCs, of so many bytes, each taking so many µs
+    in_flight: int = 8  # during all of them
+
+    @property
+    def averages(self) -> str:
+        count, size_bytes, usecs = self.writes
+        told = f"       bytes_per_rpc: {size_bytes}\n       usecs_per_rpc: {usecs}\n"
+        return f"    write_data_averages:\n{told}       MB_per_sec: 1.00\n" if count else ""
+
+    @property
+    def rpc_stats(self) -> str:
+        count = self.writes[0]
+        rows = [
+            f"{n}:\t\t{7 * n:10} {n:3} {n:3}   | {count * (n == self.in_flight):10}  50 100"
+            for n in range(1, self.in_flight + 1)
+        ]
+        return "\n".join(
+            (
+                "snapshot_time:         1794966217.546841630 secs.nsecs",
+                "write RPCs in flight: 0",
+                "",
+                "\t\t\tread\t\t\twrite",
+                "pages per rpc         rpcs   % cum % |       rpcs   % cum %",
+                "256:\t\t         8 100 100   |         16 100 100",
+                "",
+                "\t\t\tread\t\t\twrite",
+                "rpcs in flight        rpcs   % cum % |       rpcs   % cum %",
+                *rows,
+                "",
+                "\t\t\tread\t\t\twrite",
+                "offset                rpcs   % cum % |       rpcs   % cum %",
+                "0:\t\t         8 100 100   |         16 100 100",
+                "",
+            )
+        )
 
     def texts(self, fs_name: str) -> dict[str, str]:
         return {
@@ -59,7 +94,8 @@ class FakeOst:
             f"    state: {self.import_state}\n"
             "    connection:\n"
             f'       failover_nids: [ "{self.nid}" ]\n'
-            f'       current_connection: "{self.nid}"\n',
+            f'       current_connection: "{self.nid}"\n{self.averages}',
+            "rpc_stats": self.rpc_stats,
             "state": f"current_state: {self.import_state}\n",
             "timeouts": "last reply : 0\n",
         }

@@ -130,22 +130,6 @@ void loop_counts_print_jobs(struct loop_counts *counts, FILE *to) {
     pthread_mutex_unlock(&counts->lock);
 }
 
-void loop_counts_print_averages(struct loop_counts *counts, FILE *to) {
-    pthread_mutex_lock(&counts->lock);
-    for (int is_write = 0; is_write <= 1; is_write++) {
-        const struct loop_count *bytes = &counts->all.counts[LOOP_READ_BYTES + is_write];
-        const struct loop_count *time = &counts->all.counts[LOOP_READ + is_write];
-        if (!bytes->samples || !time->sum)
-            continue;
-        fprintf(to,
-                "    %s_data_averages:\n       bytes_per_rpc: %" PRIu64
-                "\n       usecs_per_rpc: %" PRIu64 "\n       MB_per_sec: %.2f\n",
-                is_write ? "write" : "read", bytes->sum / bytes->samples, time->sum / time->samples,
-                (double)bytes->sum / (double)time->sum);
-    }
-    pthread_mutex_unlock(&counts->lock);
-}
-
 /* The first bytes of a file of /proc. */
 static size_t read_start(const char *path, char *text, size_t room) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

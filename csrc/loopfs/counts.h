@@ -45,10 +45,9 @@ void loop_counts_init(struct loop_counts *counts);
 void loop_count(struct loop_counts *counts, const char *job, enum loop_operation operation,
                 uint64_t bytes, uint64_t takes_us);
 
-/* The texts of the files stats, job_stats and, of import, the averages. */
+/* The texts of the files stats and job_stats. */
 void loop_counts_print(struct loop_counts *counts, FILE *to);
 void loop_counts_print_jobs(struct loop_counts *counts, FILE *to);
-void loop_counts_print_averages(struct loop_counts *counts, FILE *to);
 
 /* The job that a process belongs to: the value of its environment variable `variable`, else
  * NAME.UID. */

@@ -18,7 +18,7 @@ struct loop_file {
     uint64_t lookups; /* that the kernel may forget */
 
     pthread_mutex_t lock; /* of all that follows */
-    uint32_t opens;
+    _Atomic uint32_t opens;
     int meta;     /* its metadata, while it is open */
     bool is_gone; /* its last name is removed */
     bool is_loaded;

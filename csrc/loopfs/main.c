@@ -146,7 +146,9 @@ static int mount_session(const char *store, const struct fuse_lowlevel_ops *oper
 static int serve(void) {
     pthread_t house;
     pthread_create(&house, NULL, keep_house, NULL);
-    if (loop_pace_start() != 0)
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    if (loop_files_limit(&context, files.rlim_cur / 2) != 0 || loop_pace_start() != 0)
         return complain("cannot start", errno);
     loop_trees_write(&fs);
     puts("ready");

@@ -26,6 +26,10 @@ static inline struct loop_file *loop_file_of(fuse_req_t request, fuse_ino_t node
                                 : (struct loop_file *)(uintptr_t)node;
 }
 
+/* Each file that the kernel knows takes a descriptor. Starts a thread that makes the kernel forget
+ * files which nobody has open, once there are more than `most`. 0, or an errno. */
+int loop_files_limit(struct loop_context *context, size_t most);
+
 /* The file's attributes in the kernel's form. 0, or an errno. */
 int loop_entry_of(struct loop_fs *fs, struct loop_file *file, struct fuse_entry_param *entry);
 

@@ -99,11 +99,14 @@ static uint64_t later(uint64_t a, uint64_t b) {
 /* Books `bytes` of traffic of one object on its target, and lets the answer wait for it. */
 static void book(struct loop_target *target, const char *job, enum loop_operation operation,
                  uint64_t bytes, uint64_t start_ns, struct loop_answer *answer) {
-    uint64_t now_ns = loop_now_ns(), service_ns = now_ns - start_ns;
-    answer->due_ns = later(answer->due_ns, loop_target_charge(target, bytes, now_ns, &service_ns));
+    uint64_t now_ns = loop_now_ns();
+    struct loop_work work = {.service_ns = now_ns - start_ns};
+    loop_target_charge(target, bytes, now_ns, &work);
+    answer->due_ns = later(answer->due_ns, work.due_ns);
     if (atomic_load(&target->states) & LOOP_OST_DEAD)
         answer->states = &target->states;
-    loop_count(&target->counts, job, operation, bytes, service_ns / 1000 + 1);
+    loop_count(&target->counts, job, operation, bytes, work.service_ns / 1000 + 1);
+    loop_rpc(&target->rpcs, operation == LOOP_WRITE, bytes, start_ns, work.done_ns);
 }
 
 /* One piece of a write. Bytes written, or a negative errno. */

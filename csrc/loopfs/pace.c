@@ -28,20 +28,28 @@ static uint64_t time_of(uint64_t bytes, uint64_t rate) {
     return (uint64_t)((double)bytes * 1e9 / (double)rate);
 }
 
-uint64_t loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns,
-                         uint64_t *service_ns) {
+static void set_later(uint64_t *time, uint64_t than) {
+    if (*time < than)
+        *time = than;
+}
+
+void loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns,
+                     struct loop_work *work) {
     uint64_t rate = atomic_load(&bucket->rate);
+    set_later(&work->done_ns, now_ns);
+    set_later(&work->due_ns, now_ns);
     if (!rate)
-        return now_ns;
+        return;
     uint64_t takes_ns = time_of(bytes, rate);
-    if (*service_ns < takes_ns)
-        *service_ns = takes_ns;
+    uint64_t ahead_ns = time_of(atomic_load(&bucket->window_bytes), rate);
     uint64_t before = atomic_load(&bucket->free_at_ns), after;
     do
         after = (before > now_ns ? before : now_ns) + takes_ns;
     while (!atomic_compare_exchange_weak(&bucket->free_at_ns, &before, after));
-    uint64_t ahead_ns = time_of(atomic_load(&bucket->window_bytes), rate);
-    return after > now_ns + ahead_ns ? after - ahead_ns : now_ns;
+    set_later(&work->service_ns, takes_ns);
+    set_later(&work->done_ns, after);
+    if (after > ahead_ns)
+        set_later(&work->due_ns, after - ahead_ns);
 }
 
 uint64_t loop_bucket_idle_ns(struct loop_bucket *bucket) {

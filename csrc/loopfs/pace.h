@@ -18,10 +18,17 @@ struct loop_bucket {
 
 uint64_t loop_now_ns(void); /* of the monotonic clock */
 
-/* Adds `bytes` of work. Gives when the one who asked may go on: once what lies waiting fits into
- * the window. `service_ns` gets the time that the work itself takes. */
-uint64_t loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns,
-                         uint64_t *service_ns);
+/* What becomes of a piece of work. */
+struct loop_work {
+    uint64_t service_ns; /* the time that it takes by itself */
+    uint64_t done_ns;    /* when it will be done, after all that was there before */
+    uint64_t due_ns;     /* when the one who asked may go on */
+};
+
+/* Adds `bytes` of work, of which `work` tells what is later than was known: who asked may go on
+ * once what lies waiting fits into the window. */
+void loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns,
+                     struct loop_work *work);
 
 /* When all work so far is done. */
 uint64_t loop_bucket_idle_ns(struct loop_bucket *bucket);

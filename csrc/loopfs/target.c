@@ -59,6 +59,7 @@ int loop_target_open(struct loop_target *target, int directory, bool has_quota) 
         target->used_bytes = count_used(target->objects);
     pthread_mutex_init(&target->quota_lock, NULL);
     loop_counts_init(&target->counts);
+    loop_rpcs_init(&target->rpcs);
     return 0;
 }
 
@@ -190,14 +191,9 @@ void loop_target_remove(struct loop_target *target, const char *name) {
     pthread_mutex_unlock(&target->quota_lock);
 }
 
-uint64_t loop_target_charge(struct loop_target *target, uint64_t bytes, uint64_t now_ns,
-                            uint64_t *service_ns) {
-    uint64_t due_ns = loop_bucket_add(&target->bucket, bytes, now_ns, service_ns);
-    uint64_t server_ns = 0, own_ns = 0;
-    if (target->oss_bucket) {
-        server_ns = loop_bucket_add(target->oss_bucket, bytes, now_ns, &own_ns);
-        if (own_ns > *service_ns)
-            *service_ns = own_ns;
-    }
-    return due_ns > server_ns ? due_ns : server_ns;
+void loop_target_charge(struct loop_target *target, uint64_t bytes, uint64_t now_ns,
+                        struct loop_work *work) {
+    loop_bucket_add(&target->bucket, bytes, now_ns, work);
+    if (target->oss_bucket)
+        loop_bucket_add(target->oss_bucket, bytes, now_ns, work);
 }

@@ -12,6 +12,7 @@
 
 #include "counts.h"
 #include "pace.h"
+#include "rpcs.h"
 #include "settings.h"
 
 struct loop_target {
@@ -26,6 +27,7 @@ struct loop_target {
     struct loop_bucket bucket;
     struct loop_bucket *oss_bucket;
     struct loop_counts counts;
+    struct loop_rpcs rpcs;
 };
 
 struct loop_space {
@@ -63,8 +65,8 @@ int loop_target_truncate(struct loop_target *target, int object, off_t size);
 int loop_target_punch(struct loop_target *target, int object, off_t offset, off_t bytes);
 void loop_target_remove(struct loop_target *target, const char *name);
 
-/* Adds `bytes` of reading or writing to its work. Gives when the one who asked may go on. */
-uint64_t loop_target_charge(struct loop_target *target, uint64_t bytes, uint64_t now_ns,
-                            uint64_t *service_ns);
+/* Adds `bytes` of reading or writing to its work and to that of its server. */
+void loop_target_charge(struct loop_target *target, uint64_t bytes, uint64_t now_ns,
+                        struct loop_work *work);
 
 #endif

@@ -78,17 +78,34 @@ __attribute__((format(printf, 3, 4))) static void put_line(struct writer *writer
     put(writer, name, text, bytes);
 }
 
-static void put_counts(struct writer *writer, const char *name, struct loop_target *target,
-                       void (*print)(struct loop_counts *, FILE *)) {
+typedef void print_text(const struct writer *writer, struct loop_target *target, FILE *to);
+
+static void put_text(struct writer *writer, const char *name, struct loop_target *target,
+                     print_text *print) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *to = open_memstream(&text, &bytes);
     if (!to)
         return;
-    print(&target->counts, to);
+    print(writer, target, to);
     fclose(to);
     put(writer, name, text, bytes);
     free(text);
+}
+
+static void print_stats(const struct writer *writer, struct loop_target *target, FILE *to) {
+    (void)writer;
+    loop_counts_print(&target->counts, to);
+}
+
+static void print_jobs(const struct writer *writer, struct loop_target *target, FILE *to) {
+    (void)writer;
+    loop_counts_print_jobs(&target->counts, to);
+}
+
+static void print_rpcs(const struct writer *writer, struct loop_target *target, FILE *to) {
+    (void)writer;
+    loop_rpcs_print(&target->rpcs, to);
 }
 
 __attribute__((format(printf, 2, 3))) static void enter(struct writer *writer, const char *format,
@@ -141,30 +158,31 @@ static void put_states(struct writer *writer, uint32_t states) {
     put_line(writer, "statfs_state", "%s", letters);
 }
 
-static void put_import(struct writer *writer, struct loop_target *target, const char *nid) {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
-    if (!to)
-        return;
+/* Made-up addresses: a loopback one for each server. */
+static struct nid {
+    char text[32];
+} nid_of(const struct loop_target *target) {
+    struct nid nid;
+    snprintf(nid.text, sizeof nid.text, "127.0.%u.%u@tcp", target->oss / 254 + 1,
+             target->oss % 254 + 1);
+    return nid;
+}
+
+static void print_import(const struct writer *writer, struct loop_target *target, FILE *to) {
+    const struct loop_settings *settings = &writer->fs->settings;
+    struct nid nid = nid_of(target);
     fprintf(
         to,
         "import:\n    name: %s-OST%04x-osc-%s\n    target: %s-OST%04x_UUID\n    state: %s\n"
         "    connection:\n       failover_nids: [ \"%s\" ]\n       current_connection: \"%s\"\n",
-        writer->fs->settings.fs_name, target->index, writer->fs->settings.instance,
-        writer->fs->settings.fs_name, target->index,
-        target->states & LOOP_OST_DEAD ? "DISCONN" : "FULL", nid, nid);
-    loop_counts_print_averages(&target->counts, to);
-    fclose(to);
-    put(writer, "import", text, bytes);
-    free(text);
+        settings->fs_name, target->index, settings->instance, settings->fs_name, target->index,
+        target->states & LOOP_OST_DEAD ? "DISCONN" : "FULL", nid.text, nid.text);
+    loop_rpcs_print_averages(&target->rpcs, to);
 }
 
 static void write_client(struct writer *writer, struct loop_target *target,
                          const struct loop_space *space) {
     const struct loop_settings *settings = &writer->fs->settings;
-    char nid[32];
-    snprintf(nid, sizeof nid, "127.0.%u.%u@tcp", target->oss / 254 + 1, target->oss % 254 + 1);
     enter(writer, "client/osc/%s-OST%04x-osc-%s", settings->fs_name, target->index,
           settings->instance);
     if (space && !(target->states & LOOP_OST_DEAD))
@@ -175,8 +193,9 @@ static void write_client(struct writer *writer, struct loop_target *target,
     put_line(writer, "active", "%d", !(target->states & IEZ_OST_INACTIVE));
     put_line(writer, "max_rpcs_in_flight", "8");
     put_line(writer, "max_dirty_mb", "%" PRIu64, target->bucket.window_bytes >> 20);
-    put_line(writer, "ost_conn_uuid", "%s", nid);
-    put_import(writer, target, nid);
+    put_line(writer, "ost_conn_uuid", "%s", nid_of(target).text);
+    put_text(writer, "import", target, print_import);
+    put_text(writer, "rpc_stats", target, print_rpcs);
 }
 
 static void write_server(struct writer *writer, struct loop_target *target,
@@ -188,8 +207,8 @@ static void write_server(struct writer *writer, struct loop_target *target,
         put_no_space(writer);
     put_line(writer, "degraded", "%d", !!(target->states & IEZ_OST_DEGRADED));
     put_line(writer, "no_create", "%d", !!(target->states & IEZ_OST_NOCREATE));
-    put_counts(writer, "stats", target, loop_counts_print);
-    put_counts(writer, "job_stats", target, loop_counts_print_jobs);
+    put_text(writer, "stats", target, print_stats);
+    put_text(writer, "job_stats", target, print_jobs);
 }
 
 static void write_volume(struct writer *writer) {

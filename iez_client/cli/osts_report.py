@@ -29,7 +29,7 @@ def print_osts(file_systems: Sequence[ObservedFileSystem]) -> None:
 
 def _row(seen: Observation) -> tuple[str, ...]:
     ost = seen.ost
-    states = ", ".join(sorted(ost.states)) or "ok"
+    states = ", ".join((*sorted(ost.states), *_slow(seen))) or "ok"
     oss = ost.oss or "?"
     if seen.age_s is None:
         return (seen.name, oss, "?", "?", "?", "?", states)
@@ -43,6 +43,12 @@ def _row(seen: Observation) -> tuple[str, ...]:
         format_about(ost.available_bytes),
         _percent(seen.used_bytes, ost.available_bytes),
         states,
+    )
+
+
+def _slow(seen: Observation) -> tuple[str, ...]:
+    return (
+        (f"slow ({format_about(int(seen.ost.bandwidth_bytes_per_s))}/s)",) if seen.is_slow else ()
     )
 
 
@@ -103,6 +109,8 @@ def _ost_json(seen: Observation) -> dict[str, object]:
         "available_bytes": seen.ost.available_bytes if is_known else None,
         "used_bytes": seen.used_bytes if is_known else None,
         "states": sorted(seen.ost.states),
+        "bytes_per_s": round(seen.bytes_per_s) or None,
+        "is_slow": seen.is_slow,
         "age_s": None if seen.age_s is None else round(seen.age_s, 3),
         "source": seen.source or None,
     }

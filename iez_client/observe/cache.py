@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from iez_client.observe.speed import NO_RPCS, Rpcs
 from iez_common.atomic import replacing
 from iez_common.config import xdg_home
 from iez_common.errors import OutputError
 from iez_common.records import STATES
 
 FRESH_S = 5.0  # younger than this, nothing is asked again
-_SCHEMA = 1
+_SCHEMA = 2
 _FILE_BYTES_MAX = 64 << 20
 
 
@@ -33,6 +34,8 @@ class SeenOst:
     states: tuple[str, ...]
     source: str
     is_silent: bool = False  # it was asked and did not answer
+    rpcs: Rpcs = NO_RPCS  # counted when its speed was last told
+    bytes_per_s: float = 0.0  # of this client's writes; 0: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def _file_system(value: dict[str, object], is_ours: bool) -> SeenFileSystem:
     if not isinstance(osts, list) or not isinstance(trouble, str):
         raise TypeError
     return SeenFileSystem(
-        _time_s(time_s) if is_ours else 0.0, tuple(_ost(each) for each in osts), trouble
+        _number(time_s) if is_ours else 0.0, tuple(_ost(each) for each in osts), trouble
     )
 
 
@@ -118,15 +121,24 @@ def _ost(value: dict[str, object]) -> SeenOst:
         size_bytes,
         available_bytes,
         used_bytes,
-        None if value["time_s"] is None else _time_s(value["time_s"]),
+        None if value["time_s"] is None else _number(value["time_s"]),
         oss,
         tuple(states),
         source,
         is_silent,
+        Rpcs(*(_count(value["rpcs"], name) for name in ("count", "bytes", "usecs", "in_flight"))),
+        _number(value["bytes_per_s"]),
     )
 
 
-def _time_s(value: object) -> float:
+def _count(values: object, name: str) -> int:
+    value = values[name] if isinstance(values, dict) else None
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise TypeError
     return float(value)

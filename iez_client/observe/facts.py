@@ -6,6 +6,8 @@ Standard library only, as all that the readers import: they are started for ever
 import json
 from dataclasses import asdict, dataclass
 
+from iez_client.observe.speed import NO_RPCS, Rpcs
+
 COUNT = -1  # in place of an index: how many OSTs a mount has
 STATE_FILE = "statfs_state"  # of a device, since 2.17
 
@@ -43,6 +45,7 @@ class Facts:
     used_bytes: int = 0
     files_free: int | None = None
     source: str = ""
+    rpcs: Rpcs = NO_RPCS
     count: int = 0  # the answer to COUNT
 
 
@@ -71,4 +74,5 @@ def dump_facts(facts: Facts) -> str:
 
 def load_facts(text: str) -> Facts:
     values = json.loads(text)
-    return Facts(**(values | {"states": tuple(values["states"])}))
+    made = {"states": tuple(values["states"]), "rpcs": Rpcs(**values["rpcs"])}
+    return Facts(**(values | made))

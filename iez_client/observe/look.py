@@ -11,6 +11,7 @@ from iez_client.observe import trees
 from iez_client.observe.cache import SeenFileSystem, SeenOst
 from iez_client.observe.deadline import ask_all
 from iez_client.observe.facts import COUNT, Facts, Task
+from iez_client.observe.speed import NO_RPCS, Rpcs
 from iez_client.observe.states import with_space
 
 _TABLE_STEP = 64  # the kernel's table of OSTs grows in such steps, with holes in it
@@ -132,6 +133,7 @@ def _settle(answers: Answers, before: SeenFileSystem | None, now_s: float) -> It
 
 def settle(index: int, facts: Facts | None, last: SeenOst | None, now_s: float) -> SeenOst:
     """What an OST is taken for. Without sizes now it keeps the last good ones and their time."""
+    rpcs, bytes_per_s = _speed(facts, last)
     if facts and facts.size_bytes:
         told = (*facts.states, *(("inactive",) if facts.is_inactive else ()))
         states = with_space(told, facts.size_bytes, facts.available_bytes, facts.files_free)
@@ -144,6 +146,8 @@ def settle(index: int, facts: Facts | None, last: SeenOst | None, now_s: float) 
             facts.oss,
             tuple(sorted(states)),
             facts.source,
+            rpcs=rpcs,
+            bytes_per_s=bytes_per_s,
         )
     state = "inactive" if facts and facts.answered and facts.is_inactive else "unreachable"
     return SeenOst(
@@ -156,4 +160,16 @@ def settle(index: int, facts: Facts | None, last: SeenOst | None, now_s: float) 
         (state,),
         last.source if last else "",
         is_silent=state == "unreachable" and facts is not None,
+        rpcs=rpcs,
+        bytes_per_s=bytes_per_s,
     )
+
+
+def _speed(facts: Facts | None, last: SeenOst | None) -> tuple[Rpcs, float]:
+    """By the writes since the last look that had enough of them."""
+    before = last.rpcs if last else NO_RPCS
+    now = facts.rpcs if facts else before
+    bytes_per_s = now.since(before).bytes_per_s
+    if bytes_per_s or not last:
+        return now, bytes_per_s
+    return before if now.count >= before.count else now, last.bytes_per_s

@@ -1,11 +1,13 @@
 """Osts: the file systems of this machine with their OSTs, servers, space and states."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iez_client import filesystems
 from iez_client.observe import cache
 from iez_client.observe.cache import SeenOst
+from iez_client.observe.speed import with_slow_ones
 from iez_client.observe.states import with_space
 from iez_common import mock
 from iez_common.config import Config
@@ -23,6 +25,8 @@ class Observation:
     used_bytes: int
     age_s: float | None  # of the sizes; None: they were never told, and are 0
     source: str  # who told them: sys, proc, debugfs, loopback, ioctl, mock; empty: nobody
+    bytes_per_s: float = 0.0  # of this client's own writes; 0: not known
+    is_slow: bool = False  # beside the others; then ost.bandwidth_bytes_per_s is set for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +81,25 @@ def observe(
             mount.kind,
             mount.directory,
             mount.fs_name,
-            tuple(_observation(mount.fs_name, ost, now_s) for ost in seen[mount.key].osts),
+            _observations(mount.fs_name, seen[mount.key].osts, now_s),
             seen[mount.key].trouble,
         )
         for mount in mounts
     ]
 
 
-def _observation(fs_name: str, seen: SeenOst, now_s: float) -> Observation:
+def _observations(fs_name: str, osts: Sequence[SeenOst], now_s: float) -> tuple[Observation, ...]:
+    speeds = with_slow_ones([seen.bytes_per_s for seen in osts])
+    usual = max(speeds, default=0.0)
+    return tuple(
+        _observation(fs_name, seen, speed, speed < usual, now_s)
+        for seen, speed in zip(osts, speeds, strict=True)
+    )
+
+
+def _observation(
+    fs_name: str, seen: SeenOst, speed: float, is_slow: bool, now_s: float
+) -> Observation:
     return Observation(
         Ost(
             seen.index,
@@ -92,11 +107,14 @@ def _observation(fs_name: str, seen: SeenOst, now_s: float) -> Observation:
             seen.available_bytes,
             seen.oss,
             frozenset(seen.states),
+            speed,
         ),
         f"{fs_name}-OST{seen.index:04x}",
         seen.used_bytes,
         None if seen.time_s is None else max(0.0, now_s - seen.time_s),
         seen.source,
+        seen.bytes_per_s,
+        is_slow,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from iez_client.observe import statfs
 from iez_client.observe.facts import COUNT, STATE_FILE, Facts, Place, Task
+from iez_client.observe.speed import NO_RPCS, rpcs_of
 from iez_client.observe.states import from_bits, from_letters
 
 _FILE_BYTES_MAX = 65536
@@ -46,7 +47,11 @@ def _local_facts(task: Task) -> tuple[Facts, list[tuple[Place, ...]]]:
     It is inactive if one lacks it or has it switched off, as in filesystems.from_mounts."""
     live = [places for places in task.instances if places and _read(places, "active").text != "0"]
     oss = next((nid for places in task.instances if (nid := _server(places))), "")
-    return Facts(is_inactive=len(live) < len(task.instances), oss=oss), live
+    # Each mount counts its own; the first one that is in use will do.
+    rpcs = NO_RPCS
+    if live:
+        rpcs = rpcs_of(_read(live[0], "import").text, _read(live[0], "rpc_stats").text)
+    return Facts(is_inactive=len(live) < len(task.instances), oss=oss, rpcs=rpcs), live
 
 
 def _with_space(

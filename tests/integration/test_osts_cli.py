@@ -26,7 +26,7 @@ IN_TIME = ["timeout", "120"]  # exit code 124: the command hangs
 WORK = "10.0.0.1@tcp:/work /lustre/work lustre rw,flock 0 0"
 FIELDS = {
     *("index", "name", "oss", "size_bytes", "available_bytes", "used_bytes", "states", "age_s"),
-    "source",
+    *("source", "bytes_per_s", "is_slow"),
 }
 
 
@@ -109,12 +109,28 @@ def test_json_has_every_field(on_machine: Run, machine: LustreMachine) -> None:
         "available_bytes": 50 * GIB,
         "used_bytes": 40 * GIB,
         "states": ["degraded"],
+        "bytes_per_s": None,
+        "is_slow": False,
         "source": "sys",
     }
     assert set(second) == FIELDS
     assert {name for name, value in second.items() if value is None} == {
-        *("oss", "size_bytes", "available_bytes", "used_bytes", "age_s", "source")
+        *("oss", "size_bytes", "available_bytes", "used_bytes", "age_s", "source", "bytes_per_s")
     }
+
+
+def test_a_slow_ost_is_told_with_its_speed(home: Path) -> None:
+    machine = LustreMachine(home, "2.15")
+    machine.mount(WORK)
+    machine.add(*(FakeOst(n, writes=(64, 1 << 20, 2_000_000 if n else 500_000)) for n in (1, 0)))
+    machine.add(*(FakeOst(n, writes=(64, 1 << 20, 500_000)) for n in (2, 3)))
+    on_machine = runner([*IN_TIME, sys.executable, str(DRIVER), str(home)], home)
+    assert [row.split("|")[-1] for row in rows(on_machine("osts").stdout)[2:6]] == [
+        *("ok", "slow (4.0M/s)", "ok", "ok")
+    ]
+    (found,) = json.loads(on_machine("osts", "--json").stdout)["file_systems"]
+    assert [ost["is_slow"] for ost in found["osts"]] == [False, True, False, False]
+    assert [ost["bytes_per_s"] >> 20 for ost in found["osts"]] == [16, 4, 16, 16]
 
 
 def test_an_ost_that_hangs_is_marked_and_the_command_ends(

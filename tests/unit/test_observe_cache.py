@@ -57,13 +57,15 @@ def damaged(name: str, value: object) -> str:
     """The cache with one field of its first OST replaced, or without it."""
     ost = {
         "index": 3, "size_bytes": 1, "available_bytes": 1, "used_bytes": 0, "time_s": 1.0,
-        "oss": "", "states": [], "source": "sys", "is_silent": False, name: value,
+        "oss": "", "states": [], "source": "sys", "is_silent": False,
+        "rpcs": {"count": 1, "bytes": 2, "usecs": 3, "in_flight": 4}, "bytes_per_s": 0.0,
+        name: value,
     }  # fmt: skip
     if value is None and name != "time_s":
         del ost[name]
     seen = {"time_s": 1.0, "osts": [ost], "trouble": ""}
     host = os.uname().nodename
-    return json.dumps({"schema": 1, "host": host, "file_systems": {"work": seen}})
+    return json.dumps({"schema": 2, "host": host, "file_systems": {"work": seen}})
 
 
 def test_the_helper_of_the_next_test_makes_a_good_file(file: Path) -> None:
@@ -80,10 +82,10 @@ def test_the_helper_of_the_next_test_makes_a_good_file(file: Path) -> None:
         "[]",
         "null",
         "\x00\x01",
-        '{"schema": 2, "host": "", "file_systems": {}}',
-        '{"schema": 1, "host": "", "file_systems": []}',
-        '{"schema": 1, "host": "", "file_systems": {"work": 3}}',
-        '{"schema": 1, "host": "", "file_systems": {"work": {"time_s": 1, "osts": {}}}}',
+        '{"schema": 1, "host": "", "file_systems": {}}',
+        '{"schema": 2, "host": "", "file_systems": []}',
+        '{"schema": 2, "host": "", "file_systems": {"work": 3}}',
+        '{"schema": 2, "host": "", "file_systems": {"work": {"time_s": 1, "osts": {}}}}',
         "[" * 100_000,
         damaged("index", None),
         damaged("index", -1),
@@ -97,6 +99,11 @@ def test_the_helper_of_the_next_test_makes_a_good_file(file: Path) -> None:
         damaged("states", "full"),
         damaged("states", [[]]),
         damaged("is_silent", 1),
+        damaged("rpcs", None),
+        damaged("rpcs", {"count": 1}),
+        damaged("rpcs", [1, 2, 3, 4]),
+        damaged("rpcs", {"count": 1, "bytes": 2, "usecs": 3, "in_flight": "4"}),
+        damaged("bytes_per_s", "fast"),
     ],
 )
 def test_a_damaged_file_is_no_file_and_is_written_anew(file: Path, text: str) -> None:
