@@ -16,7 +16,7 @@ def print_osts(file_systems: Sequence[ObservedFileSystem]) -> None:
     """One table a file system, however often it is mounted: its OSTs are the same in all places."""
     same: dict[str, list[ObservedFileSystem]] = {}
     for each in file_systems:
-        same.setdefault(each.name, []).append(each)
+        same.setdefault(each.key, []).append(each)
     for number, mounts in enumerate(same.values()):
         if number:
             print()

@@ -32,7 +32,7 @@ def phases(foreseen: Sequence[Foreseen]) -> list[list[Foreseen]]:
 def after(observed: Sequence[ObservedFileSystem], decision: Decision) -> list[ObservedFileSystem]:
     """The OSTs once the files of a phase are written."""
     loads = {
-        group.file_system.name: dict(
+        group.file_system.key: dict(
             zip(
                 group.allocation.osts.index.tolist(),
                 group.allocation.load_bytes.tolist(),
@@ -41,7 +41,7 @@ def after(observed: Sequence[ObservedFileSystem], decision: Decision) -> list[Ob
         )
         for group in decision.groups
     }
-    return [_filled(each, loads.get(each.name, {})) for each in observed]
+    return [_filled(each, loads.get(each.key, {})) for each in observed]
 
 
 def _filled(file_system: ObservedFileSystem, loads: dict[int, int]) -> ObservedFileSystem:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from iez_client import filesystems
 from iez_client.observe import cache
@@ -39,6 +40,12 @@ class ObservedFileSystem:
     observations: tuple[Observation, ...]  # sorted by index
     trouble: str = ""  # why OSTs may be missing
     aliases: tuple[str, ...] = ()  # other names of the same directory
+    store: Path | None = None  # of a loopback file system
+
+    @property
+    def key(self) -> str:
+        """Mounts with the same key are of the same file system."""
+        return str(self.store or self.name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,6 +90,7 @@ def observe(
             mount.fs_name,
             _observations(mount.fs_name, seen[mount.key].osts, now_s),
             seen[mount.key].trouble,
+            store=mount.store,
         )
         for mount in mounts
     ]

@@ -40,27 +40,28 @@ def decide(
     files: Sequence[Wanted], file_systems: Sequence[ObservedFileSystem], policy: Policy
 ) -> Decision:
     """Allocates each file on the file system that its path lies on."""
-    first = {each.name: each for each in reversed(file_systems)}
-    groups: dict[str, list[Wanted]] = {each.name: [] for each in file_systems}
+    first = {each.key: each for each in reversed(file_systems)}
+    groups: dict[str, list[Wanted]] = {each.key: [] for each in file_systems}
     outside: list[Wanted] = []
     for file in files:
-        name = _name_of(file, file_systems)
-        (outside if name is None else groups[name]).append(file)
+        key = _key_of(file, file_systems)
+        (outside if key is None else groups[key]).append(file)
     return Decision(
-        tuple(_decide(first[name], own, policy) for name, own in groups.items() if own),
+        tuple(_decide(first[key], own, policy) for key, own in groups.items() if own),
         tuple(outside),
     )
 
 
-def _name_of(file: Wanted, file_systems: Sequence[ObservedFileSystem]) -> str | None:
+def _key_of(file: Wanted, file_systems: Sequence[ObservedFileSystem]) -> str | None:
     """Of its file system, which may be mounted in several places."""
-    names = sorted({each.name for each in file_systems_of(file.name, file_systems)})
-    if len(names) > 1:
+    found = {each.key: each.name for each in file_systems_of(file.name, file_systems)}
+    if len(found) > 1:
+        names = ", ".join(sorted(found.values()))
         raise SourceError(
-            f"{file.where}: {file.path} may lie on several file systems: {', '.join(names)}",
+            f"{file.where}: {file.path} may lie on several file systems: {names}",
             "a row for each of them",
         )
-    return names[0] if names else None
+    return next(iter(found), None)
 
 
 def _decide(where: ObservedFileSystem, files: Sequence[Wanted], policy: Policy) -> Decided:

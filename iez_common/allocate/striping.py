@@ -24,15 +24,39 @@ def stripe_counts(requests: Requests, free_bytes: Ints, policy: Policy) -> Ints:
 
 def _suited(requests: Requests, osts: int, policy: Policy) -> Ints:
     """A shared file is as wide as its writers and its size call for. Files with one writer share
-    the OSTs: together they want each OST about once."""
+    the OSTs."""
     single = requests.writers == 1
     for_single = np.minimum(
-        min(osts // max(1, int(sharing(requests, policy).sum())), policy.stripe_count_max_single),
-        requests.write_bytes // policy.single_stripe_bytes,
+        policy.stripe_count_max_single, requests.write_bytes // policy.single_stripe_bytes
     )
+    among = sharing(requests, policy)
+    for_single[among] = _shared_out(requests.write_bytes[among], for_single[among], osts)
     for_shared = np.minimum(requests.writers, requests.write_bytes // policy.shared_stripe_bytes)
     most = max(1, min(policy.stripe_count_max, osts, STRIPE_COUNT_MAX))
     return np.clip(np.where(single, for_single, for_shared), 1, most)
+
+
+def _shared_out(write_bytes: Ints, most: Ints, osts: int) -> Ints:
+    """Stripe counts that make the largest stripe as small as can be, while together the files want
+    each OST about once. Where there are more files than OSTs, those are split that are larger than
+    what an OST gets on average."""
+    if not len(write_bytes) or osts < 1:
+        return most
+    most = np.maximum(most, 1)
+
+    def counts(stripe_bytes: int) -> Ints:
+        return np.minimum(-(-write_bytes // max(1, stripe_bytes)), most)
+
+    if len(write_bytes) > osts:
+        return counts(-(-int(write_bytes.sum()) // osts))
+    # The largest stripe is a whole part of some file.
+    parts = np.unique(-(-write_bytes[:, None] // np.arange(1, int(most.max()) + 1)))
+    low, high = 0, len(parts) - 1
+    while low < high:
+        middle = (low + high) // 2
+        is_enough = int(counts(int(parts[middle])).sum()) <= osts
+        low, high = (low, middle) if is_enough else (middle + 1, high)
+    return counts(int(parts[low]))
 
 
 def sharing(requests: Requests, policy: Policy) -> Flags:

@@ -53,6 +53,19 @@ def test_files_of_one_writer_each_are_not_over_striped(files, count):
     assert counts_of([Request(8 * GIB)] * files, some_osts(20, 10000 * GIB)) == [count] * files
 
 
+def test_the_larger_of_few_files_get_the_stripes_that_are_left():
+    sizes = [n * GIB for n in (4, 5, 6, 7, 8, 9, 10, 11)]
+    assert counts_of([Request(size) for size in sizes], some_osts(15)) == [1, 1, 2, 2, 2, 2, 2, 3]
+    # Two of the smallest gain nothing: a stripe of 6 GiB would be the largest still.
+    assert counts_of([Request(n * GIB) for n in (6, 4, 4)], some_osts(5)) == [2, 1, 1]
+
+
+def test_of_many_files_those_are_split_that_are_more_than_an_ost_gets():
+    files = [Request(40 * GIB), *[Request(2 * GIB)] * 30]
+    assert counts_of(files, some_osts(20)) == [4, *[1] * 30]
+    assert counts_of([Request(3 * GIB), *files[1:]], some_osts(20)) == [1] * 31
+
+
 def test_files_that_are_left_to_lustre_take_no_ost_from_the_others():
     counts = counts_of([Request(8 * GIB), *[Request(1000)] * 100], some_osts(20))
     assert counts[0] == counts_of([Request(8 * GIB)], some_osts(20))[0] == 4
