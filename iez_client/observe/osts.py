@@ -97,7 +97,7 @@ def observe(
 
 
 def _observations(fs_name: str, osts: Sequence[SeenOst], now_s: float) -> tuple[Observation, ...]:
-    speeds = with_slow_ones([seen.bytes_per_s for seen in osts])
+    speeds = with_slow_ones([seen.bytes_per_s for seen in osts], [seen.oss for seen in osts])
     usual = max(speeds, default=0.0)
     return tuple(
         _observation(fs_name, seen, speed, speed < usual, now_s)

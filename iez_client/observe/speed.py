@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_RPCS_MIN = 32  # fewer say nothing
+_RPCS_MIN = 16  # fewer say nothing
 _OSTS_MIN = 3  # of fewer nobody can say which is the slow one
 _SLOW = 0.75  # an OST above this share of the median is as fast as the others
 _AVERAGES = re.compile(
@@ -66,12 +66,26 @@ def rpcs_of(import_text: str, rpc_stats_text: str) -> Rpcs:
     )
 
 
-def with_slow_ones(bytes_per_s: Sequence[float]) -> list[float]:
+def with_slow_ones(bytes_per_s: Sequence[float], servers: Sequence[str]) -> list[float]:
     """The speeds to place by, of measured ones (0: not known): those that are slow keep theirs, all
-    others count as equally fast. All 0 where none is slow."""
+    others count as equally fast. All 0 where none is slow. An OST that is not known is as slow as
+    the others of its server."""
     known = [speed for speed in bytes_per_s if speed > 0]
     if len(known) < _OSTS_MIN:
         return [0.0] * len(bytes_per_s)
-    usual = sorted(known)[len(known) // 2]
-    found = [speed if 0 < speed < _SLOW * usual else usual for speed in bytes_per_s]
+    usual = _median(known)
+    of_server: dict[str, list[float]] = {}
+    for speed, server in zip(bytes_per_s, servers, strict=True):
+        if speed > 0 and server:
+            of_server.setdefault(server, []).append(speed)
+    guessed = {server: _median(speeds) for server, speeds in of_server.items()}
+    told = (
+        speed or guessed.get(server, usual)
+        for speed, server in zip(bytes_per_s, servers, strict=True)
+    )
+    found = [speed if speed < _SLOW * usual else usual for speed in told]
     return found if min(found) < usual else [0.0] * len(bytes_per_s)
+
+
+def _median(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]

@@ -54,12 +54,11 @@ def allocate(
             "iez osts tells their states",
         )
     rungs = rungs_of(files, policy)
-    sizes = stripe_sizes(files.access_bytes, policy)
     has_pools = len(files.pool_names) > 1
     if has_pools:
-        placed = _place_pools(files, all_osts, targets, policy, rungs, sizes)
+        placed = _place_pools(files, all_osts, targets, policy, rungs)
     else:
-        placed = _place(files, all_osts, targets, policy, rungs, sizes)
+        placed = _place(files, all_osts, targets, policy, rungs)
     base = Problem(
         files.write_bytes, files.stripe_count, files.overstripe, all_osts, targets.open,
         targets.free_bytes, targets.speed, targets.offset,
@@ -72,7 +71,7 @@ def allocate(
         starts=placed.choice.starts,
         list_count=placed.choice.stripe_count,
         stripe_count=placed.stripe_count,
-        stripe_size_bytes=sizes,
+        stripe_size_bytes=stripe_sizes(files, placed.stripe_count, policy),
         rung=rungs,
         overstripe=files.overstripe,
         pools=tuple(files.pool_names[code] for code in files.pool) if has_pools else (),
@@ -98,16 +97,16 @@ class _Placed:
 
 
 def _place(
-    requests: Requests, osts: Osts, targets: Targets, policy: Policy, rungs: Ints, sizes: Ints
+    requests: Requests, osts: Osts, targets: Targets, policy: Policy, rungs: Ints
 ) -> _Placed:
     """On OSTs that are well, or on all that are open where those do not suffice."""
     if targets.preferred.any():
         try:
-            return _place_on(targets.preferred, requests, osts, targets, policy, rungs, sizes)
+            return _place_on(targets.preferred, requests, osts, targets, policy, rungs)
         except AllocationError:
             if (targets.preferred == targets.open).all():
                 raise
-    return _place_on(targets.open, requests, osts, targets, policy, rungs, sizes)
+    return _place_on(targets.open, requests, osts, targets, policy, rungs)
 
 
 def _place_on(
@@ -117,7 +116,6 @@ def _place_on(
     targets: Targets,
     policy: Policy,
     rungs: Ints,
-    sizes: Ints,
 ) -> _Placed:
     counts = stripe_counts(requests, targets.free_bytes[usable], policy)
     if policy.strategy not in _LUSTRE:
@@ -131,7 +129,7 @@ def _place_on(
         targets.free_bytes, targets.speed, targets.offset, name_order(files),
     )  # fmt: skip
     if policy.strategy == "iez":
-        placed = _by_iez(problem, files, sizes[pinned], policy)
+        placed = _by_iez(problem, files, policy)
     else:
         placed = _by_other(problem, policy)
     if len(pinned) == len(requests):
@@ -147,7 +145,8 @@ def _place_on(
     )
 
 
-def _by_iez(problem: Problem, requests: Requests, sizes: Ints, policy: Policy) -> _Placed:
+def _by_iez(problem: Problem, requests: Requests, policy: Policy) -> _Placed:
+    sizes = stripe_sizes(requests, problem.stripe_count, policy)
     solution = solve(problem)
     if policy.objective == "blend":
         solution = drifted(problem, solution)
@@ -192,7 +191,7 @@ def _by_other(problem: Problem, policy: Policy) -> _Placed:
 
 
 def _place_pools(
-    requests: Requests, osts: Osts, targets: Targets, policy: Policy, rungs: Ints, sizes: Ints
+    requests: Requests, osts: Osts, targets: Targets, policy: Policy, rungs: Ints
 ) -> _Placed:
     """One pool after the other, each on top of those before; the smallest first, as it has the
     least choice."""
@@ -213,7 +212,7 @@ def _place_pools(
             check_counts(files.stripe_count, files, int(own.open.sum()), numbers)
         on_top = replace(own, free_bytes=own.free_bytes - loads, offset=own.offset + loads)
         seen = _within(osts, members) if policy.strategy in _LUSTRE else osts
-        placed = _place(files, seen, on_top, whole, rungs[numbers], sizes[numbers])
+        placed = _place(files, seen, on_top, whole, rungs[numbers])
         counts[numbers], listed[numbers] = placed.stripe_count, placed.choice.stripe_count
         starts[numbers] = placed.choice.starts + written
         parts |= {int(numbers[at]): made for at, made in placed.parts.items()}

@@ -97,16 +97,18 @@ def check_counts(counts: Ints, requests: Requests, osts: int, numbers: Ints | No
         )
 
 
-def stripe_sizes(access_bytes: Ints, policy: Policy) -> Ints:
+def stripe_sizes(requests: Requests, counts: Ints, policy: Policy) -> Ints:
     """A write should fall into one stripe: a stripe holds one, or a whole number of smaller ones,
-    and a larger one a whole number of stripes; 1 to 16 MiB, as far as multiples of 64 KiB allow."""
+    and a larger one a whole number of stripes; 1 to 16 MiB, as far as multiples of 64 KiB allow. The
+    writes of a file's only writer come one after the other: each goes to all its OSTs at once."""
+    access_bytes = requests.access_bytes
     if not access_bytes.any():
-        return np.full(len(access_bytes), policy.stripe_size_bytes)
+        return np.full(len(requests), policy.stripe_size_bytes)
     access = np.maximum(access_bytes, 1)
     several = -(-SIZE_MIN_BYTES // access) * access
     several = np.where(several % UNIT_BYTES == 0, several, SIZE_MIN_BYTES)
-    parts = -(-access // SIZE_MAX_BYTES)
-    one = _aligned(-(-access // parts))
+    parts = np.maximum(-(-access // SIZE_MAX_BYTES), np.where(requests.writers == 1, counts, 1))
+    one = _aligned(-(-access // np.maximum(parts, 1)))
     sizes = np.where(access < SIZE_MIN_BYTES, several, one)
     sizes = np.clip(sizes, SIZE_MIN_BYTES, SIZE_MAX_BYTES)
     return np.where(access_bytes == 0, policy.stripe_size_bytes, sizes)

@@ -122,6 +122,22 @@ def test_stripe_sizes_are_whole_units_between_1_and_16_mib(accesses, default):
 
 
 @pytest.mark.parametrize(
+    ("access", "writers", "size"),
+    [
+        (16 * MIB, 1, 4 * MIB),
+        (5 * MIB, 1, 5 * MIB // 4),
+        (2 * MIB, 1, MIB),
+        (64 * KIB, 1, MIB),
+        (80 * MIB, 1, 16 * MIB),
+        (16 * MIB, 8, 16 * MIB),
+    ],
+)
+def test_a_lone_writer_writes_to_all_osts_of_its_file_at_once(access, writers, size):
+    file = Request(64 * GIB, 4, writers, access_bytes=access)
+    assert allocate([file], some_osts(6), WHOLE).stripe_size_bytes.tolist() == [size]
+
+
+@pytest.mark.parametrize(
     ("access", "size"),
     [
         (4 * KIB, MIB),

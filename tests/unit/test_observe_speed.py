@@ -35,8 +35,8 @@ def test_rpcs_under_way_times_size_over_time_is_the_speed() -> None:
 
 
 def test_too_few_writes_say_nothing() -> None:
-    assert rpcs(31, 400_000).bytes_per_s == 0
-    assert rpcs(32, 400_000).bytes_per_s > 0
+    assert rpcs(15, 400_000).bytes_per_s == 0
+    assert rpcs(16, 400_000).bytes_per_s > 0
     assert rpcs(0, 0) == NO_RPCS
 
 
@@ -53,10 +53,16 @@ def test_only_the_block_of_rpcs_in_flight_counts() -> None:
 
 
 def test_slow_ones_keep_their_speed_and_all_others_count_as_equal() -> None:
-    assert with_slow_ones([20, 19, 5, 22, 0, 100]) == [20, 20, 5, 20, 20, 20]
-    assert with_slow_ones([20, 16, 21, 25]) == [0, 0, 0, 0]
-    assert with_slow_ones([20, 5]) == [0, 0]  # which is the odd one?
-    assert with_slow_ones([]) == []
+    assert with_slow_ones([20, 19, 5, 22, 0, 100], [""] * 6) == [20, 20, 5, 20, 20, 20]
+    assert with_slow_ones([20, 16, 21, 25], ["a"] * 4) == [0, 0, 0, 0]
+    assert with_slow_ones([20, 5], ["a", "b"]) == [0, 0]  # which is the odd one?
+    assert with_slow_ones([], []) == []
+
+
+def test_unknown_one_is_as_slow_as_the_others_of_its_server() -> None:
+    speeds = [20, 20, 20, 4, 0, 5, 0]
+    servers = ["a", "a", "a", "b", "b", "b", "c"]
+    assert with_slow_ones(speeds, servers) == [20, 20, 20, 4, 5, 5, 20]
 
 
 def told(index: int, writes: tuple[int, int, int]) -> Facts:
