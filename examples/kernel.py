@@ -1,6 +1,7 @@
 """What both kernels share: write one file a rank, or one file for all, and read it again."""
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +40,12 @@ def parser(description: str, example: str) -> argparse.ArgumentParser:
     result.add_argument(
         "--read", action="store_true", help="and check: each rank reads what the next one wrote"
     )
+    result.add_argument(
+        "--meet",
+        nargs=2,
+        metavar=("N", "DIR"),
+        help="write, and read, at the same time as the others of N jobs that are told the same DIR",
+    )
     result.add_argument("--out", type=Path, required=True, metavar="DIR")
     return result
 
@@ -56,10 +63,12 @@ def run(comm: Any, options: argparse.Namespace, share: Callable[[int], Share]) -
     own_bytes = sum(variable.size_bytes for variable in own.variables)
     total = own_bytes if options.shared else comm.allreduce(own_bytes)
     done = f"bytes {total} files {1 if options.shared else comm.size}"
+    meet_others(comm, options.meet, "write")
     measure(comm, done, lambda: write(writers, own, options.fsync))
     if options.read:
         # What a rank wrote itself, the cache of its node may hold.
         other = share((comm.rank + 1) % comm.size)
+        meet_others(comm, options.meet, "read")
         measure(comm, f"read {done}", lambda: read(writers, other))
 
 
@@ -71,6 +80,15 @@ def measure(comm: Any, done: str, work: Callable[[], None]) -> None:
     seconds = time.perf_counter() - start
     if comm.rank == 0:
         print(f"{done} seconds {seconds:.3f}", flush=True)
+
+
+def meet_others(comm: Any, jobs: tuple[str, str] | None, turn: str) -> None:
+    """Waits until all jobs are as far as this one."""
+    if jobs and comm.rank == 0:
+        count, place = int(jobs[0]), Path(jobs[1])
+        (place / f"{turn}.{os.getpid()}").touch()
+        while len(list(place.glob(f"{turn}.*"))) < count:
+            time.sleep(0.01)
 
 
 def meet(comm: Any) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _RPCS_MIN = 16  # fewer say nothing
+_USECS_MIN = 1000  # what takes less time, on average, tells more of this client than of the OST
 _OSTS_MIN = 3  # of fewer nobody can say which is the slow one
 _SLOW = 0.75  # an OST above this share of the median is as fast as the others
 _AVERAGES = re.compile(
@@ -41,7 +42,9 @@ class Rpcs:
     @property
     def bytes_per_s(self) -> float:
         """While at least one was under way; 0: not known."""
-        if self.count < _RPCS_MIN or min(self.bytes, self.usecs, self.in_flight) <= 0:
+        if self.count < _RPCS_MIN or min(self.bytes, self.in_flight) <= 0:
+            return 0.0
+        if self.usecs < _USECS_MIN * self.count:
             return 0.0
         return self.in_flight / self.count * self.bytes / self.usecs * 1e6
 

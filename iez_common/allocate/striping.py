@@ -38,8 +38,8 @@ def _suited(requests: Requests, osts: int, policy: Policy) -> Ints:
 
 def _shared_out(write_bytes: Ints, most: Ints, osts: int) -> Ints:
     """Stripe counts that make the largest stripe as small as can be, while together the files want
-    each OST about once. Where there are more files than OSTs, those are split that are larger than
-    what an OST gets on average."""
+    each OST about once. Where there are more files than OSTs, no stripe is larger than half of what
+    an OST gets on average: whole files of that size could not be laid out evenly."""
     if not len(write_bytes) or osts < 1:
         return most
     most = np.maximum(most, 1)
@@ -48,7 +48,7 @@ def _shared_out(write_bytes: Ints, most: Ints, osts: int) -> Ints:
         return np.minimum(-(-write_bytes // max(1, stripe_bytes)), most)
 
     if len(write_bytes) > osts:
-        return counts(-(-int(write_bytes.sum()) // osts))
+        return counts(-(-int(write_bytes.sum()) // (2 * osts)))
     # The largest stripe is a whole part of some file.
     parts = np.unique(-(-write_bytes[:, None] // np.arange(1, int(most.max()) + 1)))
     low, high = 0, len(parts) - 1
@@ -99,8 +99,9 @@ def check_counts(counts: Ints, requests: Requests, osts: int, numbers: Ints | No
 
 def stripe_sizes(requests: Requests, counts: Ints, policy: Policy) -> Ints:
     """A write should fall into one stripe: a stripe holds one, or a whole number of smaller ones,
-    and a larger one a whole number of stripes; 1 to 16 MiB, as far as multiples of 64 KiB allow. The
-    writes of a file's only writer come one after the other: each goes to all its OSTs at once."""
+    and a larger one a whole number of stripes; 1 to 16 MiB, as far as multiples of 64 KiB allow.
+    The writes of a file's only writer come one after the other: each goes to all its OSTs at
+    once."""
     access_bytes = requests.access_bytes
     if not access_bytes.any():
         return np.full(len(requests), policy.stripe_size_bytes)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from iez_common.errors import OutputError, reason
+from iez_sim.drawing import BLUE, GREEN, ORANGE, PURPLE, STYLE, save
 from iez_sim.place.figures import FIGURES, Figure, utilisation_percent
 from iez_sim.place.setup import SetUp
 from iez_sim.place.study import Study
@@ -13,31 +13,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-FORMATS = ("svg", "png")
-_DPI = 150
-# Okabe and Ito's colours: told apart by people who do not see red or green.
-_BLUE, _ORANGE, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-_COLOURS = {"lustre-rr": _ORANGE, "iez": _BLUE, "iez-pfl": _GREEN}
+_COLOURS = {"lustre-rr": ORANGE, "iez": BLUE, "iez-pfl": GREEN}
 _COMPARED = (
-    ("lustre-rr", _ORANGE, "o"),
-    ("lustre-qos", _PURPLE, "s"),
+    ("lustre-rr", ORANGE, "o"),
+    ("lustre-qos", PURPLE, "s"),
     ("greedy", "#56B4E9", "^"),
     ("paper-rising", "#000000", "v"),
     ("random", "#999999", "D"),
 )
 _MARKERS = ("o", "s", "^")
 _SHADES = (1.0, 0.75, 0.5)
-_STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "iez",  # else the names inside the file are random
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "legend.frameon": False,
-}
 
 
 def draw_all(
@@ -49,16 +34,16 @@ def draw_all(
 
     written: list[Path] = []
     lacking: dict[str, list[str]] = {}
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         for figure in FIGURES:
             missing = figure.missing(study)
             if missing:
                 lacking[figure.name] = missing
             else:
-                written += _save(_draw(figure, study, setups), folder, figure.name)
+                written += save(_draw(figure, study, setups), folder, figure.name)
         rows = [each.setup for each in study.results if each.strategy == "iez"]
         if rows:
-            written += _save(_overview(study, rows), folder, "overview")
+            written += save(_overview(study, rows), folder, "overview")
     return written, lacking
 
 
@@ -139,7 +124,7 @@ def _overview(study: Study, rows: Sequence[str]) -> "Canvas":
             axes.plot(across, down, marker, color=colour, markersize=4, label=strategy)
     for at in range(0, len(rows), 2):
         axes.axhspan(at - 0.5, at + 0.5, color="#f3f3f3", zorder=0)
-    axes.axvline(1, color=_BLUE, linewidth=1.4, label="iez", zorder=1)
+    axes.axvline(1, color=BLUE, linewidth=1.4, label="iez", zorder=1)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
@@ -159,15 +144,3 @@ def _number_ticks(axes: "Axes") -> None:
     axes.xaxis.set_major_locator(FixedLocator([each for each in steps if low <= each <= high]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
-
-
-def _save(canvas: "Canvas", folder: Path, name: str) -> list[Path]:
-    paths = [folder / f"{name}.{kind}" for kind in FORMATS]
-    plain: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": None}}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, kind in zip(paths, FORMATS, strict=True):
-            canvas.savefig(path, dpi=_DPI, metadata=plain[kind])
-    except OSError as error:
-        raise OutputError(f"{folder}: {reason(error)}") from None
-    return paths

@@ -60,10 +60,15 @@ def test_the_larger_of_few_files_get_the_stripes_that_are_left():
     assert counts_of([Request(n * GIB) for n in (6, 4, 4)], some_osts(5)) == [2, 1, 1]
 
 
-def test_of_many_files_those_are_split_that_are_more_than_an_ost_gets():
-    files = [Request(40 * GIB), *[Request(2 * GIB)] * 30]
-    assert counts_of(files, some_osts(20)) == [4, *[1] * 30]
-    assert counts_of([Request(3 * GIB), *files[1:]], some_osts(20)) == [1] * 31
+def test_of_many_files_no_stripe_is_more_than_half_of_what_an_ost_gets():
+    files = [Request(GIB)] * 100
+    assert counts_of([Request(40 * GIB), *files], some_osts(20)) == [4, *[1] * 100]
+    assert counts_of([Request(5 * GIB), *files], some_osts(20)) == [2, *[1] * 100]
+    assert counts_of([Request(5 * GIB // 2), *files], some_osts(20)) == [1] * 101
+    # Of 16 whole files on 15 OSTs two would share one.
+    made = allocate([Request(8 * GIB)] * 16, some_osts(15), WHOLE)
+    assert made.stripe_count.tolist() == [2] * 16
+    assert made.certificate.ostcost_new < 1.41
 
 
 def test_files_that_are_left_to_lustre_take_no_ost_from_the_others():

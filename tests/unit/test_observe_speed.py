@@ -40,6 +40,11 @@ def test_too_few_writes_say_nothing() -> None:
     assert rpcs(0, 0) == NO_RPCS
 
 
+def test_writes_that_take_no_time_say_nothing_of_the_ost() -> None:
+    assert rpcs(100, 999).bytes_per_s == 0
+    assert rpcs(100, 1000).bytes_per_s > 0
+
+
 @pytest.mark.parametrize("text", ["", "import:\n    state: FULL\n", "\x00\xff" * 50, "1:\n2:\n"])
 def test_other_texts_say_nothing(text: str) -> None:
     averages, rpc_stats = texts(FakeOst(0, writes=(100, MIB, 1000)))
