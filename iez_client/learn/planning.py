@@ -3,17 +3,19 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from iez_client.filesystems import FileSystem
 from iez_client.learn import stored
+from iez_client.learn.beside import Beside, beside, was_overtaken
 from iez_client.learn.entries import Entry, Pair, draft_of
 from iez_client.learn.foresee import RUNS_MAX, Foreseen, Progress, foresee
 from iez_client.learn.phases import after, phases
 from iez_client.learn.roots import roots_on
 from iez_client.names import Coming
-from iez_client.observe.osts import ObservedFileSystem, observe
+from iez_client.observe.osts import Observation, ObservedFileSystem, observe
 from iez_client.plan.bind import bind
 from iez_client.plan.build import known_file_systems
 from iez_client.plan.compile import compile_draft
@@ -92,9 +94,13 @@ def make_plan(
     """Predicts, allocates, remembers what was planned, and puts the plan in place. A run that ended
     meanwhile may have put its own there, or may have been overtaken: the newest knowledge wins."""
     for attempt in range(_ATTEMPTS):
-        made, newest = _make(database, application, next_run, config)
+        others = beside(database, application)
+        made, newest, planning_id = _make(database, application, next_run, config, others)
         now = database.history_runs(application, 1)
-        if not now or now[-1].id <= newest or attempt == _ATTEMPTS - 1:
+        is_newest = not now or now[-1].id <= newest
+        if is_newest and not was_overtaken(database, application, planning_id, others):
+            break
+        if attempt == _ATTEMPTS - 1:
             break
     return made
 
@@ -111,30 +117,42 @@ def make_plan_quickly(
         )
     coming = next_run.coming(config)
     foreseen, _ = foresee_next(database, application, coming, "exact")
-    return _put_in_place(foreseen, application, coming, config)[0]
+    others = beside(database, application)
+    return _put_in_place(foreseen, application, coming, config, others)[0]
 
 
 def _make(
-    database: "Database", application: Application, next_run: NextRun, config: Config
-) -> tuple[Made, int]:
+    database: "Database",
+    application: Application,
+    next_run: NextRun,
+    config: Config,
+    others: Beside,
+) -> tuple[Made, int, int]:
+    """Also the newest run that it takes into account, and the number of the planning; 0: none."""
     coming = next_run.coming(config)
     foreseen, newest = foresee_next(database, application, coming)
-    made, entries, observed = _put_in_place(foreseen, application, coming, config)
+    made, entries, observed = _put_in_place(foreseen, application, coming, config, others)
+    planning_id = 0
     if entries:
         planning = Planning(time.time(), newest, _state(observed))
         layouts = [_layout(each) for each in entries]
         predictions = (each.foreseen.prediction for each in entries)
-        database.save_planning(application, planning, predictions, layouts)
-    return made, newest
+        planning_id = database.save_planning(application, planning, predictions, layouts)
+    return made, newest, planning_id
 
 
 def _put_in_place(
-    foreseen: Sequence[Foreseen], application: Application, coming: Coming, config: Config
+    foreseen: Sequence[Foreseen],
+    application: Application,
+    coming: Coming,
+    config: Config,
+    others: Beside,
 ) -> tuple[Made, list[Entry], list[ObservedFileSystem]]:
     """Allocates, and stores the plan; also that there is nothing to place."""
     roots, ranks = coming.roots, coming.rank_count
-    file_systems, observed = known_file_systems(config), observe(config)
-    pairs = _decide(foreseen, observed, policy_of(config)) if foreseen else []
+    file_systems = known_file_systems(config)
+    observed = [_up_to_date(each, file_systems) for each in observe(config)]
+    pairs = _decide(foreseen, observed, policy_of(config), others) if foreseen else []
     draft, entries = draft_of(pairs, file_systems)
     planned = sum(placement.rung != "nothing" for _, placement in pairs)
     image = None
@@ -145,15 +163,37 @@ def _put_in_place(
     return made, entries, observed
 
 
+def _up_to_date(
+    observed: ObservedFileSystem, file_systems: Sequence[FileSystem]
+) -> ObservedFileSystem:
+    """What was observed may be some seconds old: an OST that was switched off since is not used."""
+    live = {
+        ost.index for each in file_systems if each.prefix == observed.prefix for ost in each.osts
+    }
+    observations = tuple(
+        each if each.ost.index in live else _switched_off(each) for each in observed.observations
+    )
+    return replace(observed, observations=observations)
+
+
+def _switched_off(each: Observation) -> Observation:
+    return replace(each, ost=replace(each.ost, states=each.ost.states | {"inactive"}))
+
+
 def _decide(
-    foreseen: Sequence[Foreseen], observed: Sequence[ObservedFileSystem], policy: Policy
+    foreseen: Sequence[Foreseen],
+    observed: Sequence[ObservedFileSystem],
+    policy: Policy,
+    others: Beside,
 ) -> list[Pair]:
     """Each file with what it gets; those that lie on no file system are left out."""
     if not observed:
         raise AllocationError("no Lustre file system is mounted here", "--mock DIR to try it")
     placement_of: dict[int, Placement] = {}
-    now = list(observed)
-    for phase in phases(foreseen):
+    turns = phases(foreseen)
+    # Others go on writing while this one has its turns: each turn meets its part of that.
+    now = [others.promised(each, len(turns)) for each in observed]
+    for phase in turns:
         wanted = [_wanted(each) for each in phase]
         owner = {id(file): each for file, each in zip(wanted, phase, strict=True)}
         try:

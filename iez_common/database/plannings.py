@@ -26,7 +26,7 @@ from iez_common.database.rows import (
 from iez_common.database.runs import DEAD_AFTER_S
 from iez_common.database.session import Session
 from iez_common.database.store import Store
-from iez_common.knowledge import Application, PlannedLayout, Planning, Prediction
+from iez_common.knowledge import Application, PlannedLayout, Planning, Prediction, Run
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Row
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 KEPT = 3  # plannings of an application
 _table = schema.plannings
 _layouts = schema.allocations
+_runs = schema.runs
 
 
 class Plannings(Store):
@@ -61,14 +62,36 @@ class Plannings(Store):
         return planning_id
 
     def newest_planning(self, application: Application) -> StoredPlanning | None:
+        return self._newest_of(application.id)
+
+    def _newest_of(self, application_id: int) -> StoredPlanning | None:
         query = (
             sa.select(_table)
-            .where(_table.c.application_id == application.id, _table.c.is_complete == 1)
+            .where(_table.c.application_id == application_id, _table.c.is_complete == 1)
             .order_by(*NEWEST)
             .limit(1)
         )
         row = self._session.read(lambda connection: connection.execute(query).first())
         return None if row is None else stored_planning_of(row)
+
+    def plannings_beside(self, application: Application, run: Run) -> list[StoredPlanning]:
+        """The newest planning of each other application of this owner that was running at the time
+        of this run: for half of the shorter run, at least."""
+        others = (
+            sa.select(_runs.c.application_id, _runs.c.started_s, _runs.c.ended_s)
+            .join(schema.applications)
+            .where(
+                schema.applications.c.owner == application.owner,
+                _runs.c.application_id != application.id,
+                _runs.c.is_complete == 1,
+                _runs.c.started_s < run.ended_s,
+                _runs.c.ended_s > run.started_s,
+            )
+        )
+        rows = self._session.read(lambda connection: list(connection.execute(others)))
+        beside = {row.application_id for row in rows if _ran_together(row[1], row[2], run)}
+        plannings = [self._newest_of(application_id) for application_id in sorted(beside)]
+        return [planning for planning in plannings if planning is not None]
 
     def predictions(self, planning_id: int) -> Iterator[Prediction]:
         """The predictions of a planning in their order."""
@@ -97,6 +120,11 @@ class Plannings(Store):
             query = query.join(schema.applications).where(schema.applications.c.owner == owner)
         row = self._session.read(lambda connection: connection.execute(query).first())
         return None if row is None else (stored_planning_of(row), layouts[row.id])
+
+
+def _ran_together(started_s: float, ended_s: float, run: Run) -> bool:
+    both_s = min(ended_s, run.ended_s) - max(started_s, run.started_s)
+    return both_s >= 0.5 * min(ended_s - started_s, run.ended_s - run.started_s)
 
 
 NEWEST = (_table.c.made_s.desc(), _table.c.id.desc())

@@ -125,8 +125,8 @@ class Stage:
         return self._run(["--plain"], is_placed=False)
 
     def placed(self) -> Sample:
-        """By the plan."""
-        return self._run(["--learn", "off"], is_placed=True)
+        """By the plan; iez learns from it in turn."""
+        return self._run([], is_placed=True)
 
     def _run(self, options: list[str], is_placed: bool) -> Sample:
         before = self._loads()

@@ -282,6 +282,26 @@ def test_plannings_come_back_and_the_last_three_are_kept(database: Database) -> 
     assert after.planning.after_run_id == 0, "the run is gone"
 
 
+def test_plannings_of_what_ran_at_the_same_time_are_found(database: Database) -> None:
+    own = an_application(database)
+    keys = {name: name * 64 for name in "bcde"}
+    others = {name: an_application(database, key) for name, key in keys.items()}
+    foreign = an_application(database, "f" * 64, owner="bob")
+    last = a_run(started_s=100.0)  # to 110.25
+    store_run(database, own, last)
+    for name, started_s in (("b", 104.0), ("c", 106.0), ("d", 500.0), ("e", 95.0)):
+        store_run(database, others[name], a_run(started_s=started_s))
+    store_run(database, foreign, last)
+    assert database.plannings_beside(own, last) == [], "nothing is planned yet"
+    for application in (own, foreign, *others.values()):
+        database.save_planning(application, a_planning(100.0), [], LAYOUTS)
+    newer = database.save_planning(others["b"], a_planning(200.0), [], LAYOUTS)
+    found = [each.id for each in database.plannings_beside(own, last)]
+    at_half = database.newest_planning(others["e"])
+    assert at_half is not None
+    assert found == [newer, at_half.id]
+
+
 def test_a_planning_that_fails_half_way_is_not_seen(database: Database) -> None:
     application = an_application(database)
 
