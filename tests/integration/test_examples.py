@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ KERNELS = {
 }
 OTHER_BYTES = """
 import sys
+import time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from kernel_files import Part, Share, Variable, read_posix
@@ -90,3 +92,20 @@ def test_a_kernel_that_reads_other_bytes_says_so_and_fails(tmp_path: Path) -> No
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0
     assert "file: 4 bytes at 4 are not what was written" in done.stderr
+
+
+@pytest.mark.mpi
+def test_jobs_that_meet_wait_for_each_other(tmp_path: Path) -> None:
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    kernel = [sys.executable, str(EXAMPLES / "ior_like.py"), *KERNELS["ior_like.py"], "--read"]
+    command = [str(MPIEXEC), "-n", "1", *kernel, "--meet", "2", str(meeting), "--out"]
+    first = subprocess.Popen([*command, str(tmp_path / "a")], stdout=subprocess.PIPE, text=True)
+    while not list(meeting.glob("write.*")):
+        assert first.poll() is None
+        time.sleep(0.05)
+    assert not (tmp_path / "a" / "testFile.00000000").exists()
+    second = subprocess.run([*command, str(tmp_path / "b")], timeout=60, check=False)
+    first.communicate(timeout=60)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert len(list(meeting.glob("read.*"))) == 2
