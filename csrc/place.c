@@ -13,6 +13,7 @@
 #include "path.h"
 #include "process.h"
 #include "system.h"
+#include "text.h"
 #include "trace.h"
 #include "trace_files.h"
 
@@ -221,18 +222,41 @@ static bool may_open(const struct iez_create *create) {
                    rights[create->flags & O_ACCMODE]) == 0;
 }
 
+static bool is_same_file(int one, int other) {
+    struct iez_measure first, second;
+    return iez_sys_measure(one, &first) == 0 && iez_sys_measure(other, &second) == 0 &&
+           first.inode == second.inode && first.device == second.device;
+}
+
+/* The file of `fd` by a plain open. Its name may be gone by now, or another file's: /proc still
+ * knows it then. No program that another thread starts meanwhile inherits it. */
+static int open_second(const struct iez_create *create, int fd) {
+    int flags = (create->flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_CLOEXEC;
+    int second = open_again(create, flags);
+    if (second >= 0 && !is_same_file(second, fd)) {
+        syscall(SYS_close, second);
+        errno = ENOENT;
+        second = -1;
+    }
+    if (second < 0 && errno != EMFILE && errno != ENFILE) {
+        char name[32], *end = name + sizeof name;
+        iez_append_number(iez_append(name, end, "/proc/self/fd/", sizeof name), end, (uint64_t)fd);
+        second = (int)syscall(SYS_openat, AT_FDCWD, name, flags & ~O_NOFOLLOW);
+    }
+    return second;
+}
+
 /* The descriptor of a plain open in place of `fd`, under the same number. The file is there: it is
  * neither created nor cut again. Where it cannot be opened a second time (a umask without owner
  * write), `fd` stays as it is. */
 static int exchange(const struct iez_create *create, int fd) {
-    int flags = create->flags & ~(O_EXCL | O_TRUNC);
-    int second = open_again(create, flags);
+    int second = open_second(create, fd);
     if (second >= 0) {
-        syscall(SYS_dup3, second, fd, flags & O_CLOEXEC);
+        syscall(SYS_dup3, second, fd, create->flags & O_CLOEXEC);
         syscall(SYS_close, second);
     } else if ((errno == EMFILE || errno == ENFILE) && may_open(create)) {
         syscall(SYS_close, fd);
-        fd = open_again(create, flags);
+        fd = open_again(create, create->flags & ~(O_EXCL | O_TRUNC));
     }
     return fd;
 }
@@ -276,12 +300,16 @@ static int finish(const struct iez_create *create, struct iez_order *order, int 
                   enum iez_outcome outcome, bool created) {
     uint32_t kind = order->found.prefix->kind;
     bool is_settled = kind == IEZ_KIND_MOCK || (kind == IEZ_KIND_LUSTRE && has_layout(outcome));
+    bool lacks_layout = !is_settled && !has_layout(outcome);
     if (!is_settled && shows_delay_flag(fd)) {
-        if (created || !is_locked(fd))
+        bool may_close = created || !is_locked(fd);
+        if (may_close)
             fd = exchange(create, fd);
-    } else if (!is_settled && !has_layout(outcome)) {
-        fd = give_default_layout(create, fd, created);
+        /* The exchange has been a plain open, if there was one. */
+        lacks_layout = lacks_layout && may_close && fd >= 0 && shows_delay_flag(fd);
     }
+    if (lacks_layout)
+        fd = give_default_layout(create, fd, created);
     note(order, outcome);
     return fd;
 }

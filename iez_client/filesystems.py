@@ -142,7 +142,7 @@ def client_mounts(mounts_file: Path | None = None) -> list[Mount]:
     except OSError:
         return []
     found = []
-    for line in os.fsdecode(text).splitlines():
+    for line in os.fsdecode(text).split("\n"):
         words = line.split(" ")
         if len(words) < 3 or words[2] not in ("lustre", LOOPBACK_TYPE):
             continue

@@ -21,14 +21,17 @@ TIMEOUT_S = 60
 Row = Sequence[object]
 
 
-def build_plan(plan: Path, mock: Path, rows: Iterable[Row], state: str = "") -> Path:
-    """Builds a plan with `iez plan build`. `state` is the text of a mock state file."""
-    for folder in (plan.parent, mock):
+def build_plan(plan: Path, mock: Path | None, rows: Iterable[Row], state: str = "") -> Path:
+    """Builds a plan with `iez plan build`; without a mock for what is mounted here. `state` is the
+    text of a mock state file."""
+    for folder in (plan.parent, mock or plan.parent):
         folder.mkdir(parents=True, exist_ok=True)
     table = plan.with_suffix(".csv")
     with table.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         csv.writer(file).writerows([COLUMNS, *rows])
-    command = ["plan", "build", "--from", str(table), "-o", str(plan), "--mock", str(mock)]
+    command = ["plan", "build", "--from", str(table), "-o", str(plan)]
+    if mock:
+        command += ["--mock", str(mock)]
     if state:
         state_file = plan.with_suffix(".toml")
         state_file.write_text(state)

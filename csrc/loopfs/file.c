@@ -238,12 +238,19 @@ static int instantiate_and_store(struct loop_fs *fs, const struct loop_file *fil
     return answer;
 }
 
-int loop_file_instantiate(struct loop_fs *fs, struct loop_file *file, uint32_t component) {
-    struct loop_layout *layout = loop_file_layout(file);
+/* The MDS lets no component before one that is written stay without objects. */
+static int instantiate_up_to(struct loop_fs *fs, const struct loop_file *file,
+                             struct loop_layout *layout, uint32_t last) {
     int answer = 0;
+    for (uint32_t number = 0; !answer && number <= last; number++)
+        if (!layout->parts[number].is_instantiated)
+            answer = instantiate_and_store(fs, file, layout, number);
+    return answer;
+}
+
+int loop_file_instantiate(struct loop_fs *fs, struct loop_file *file, uint32_t component) {
     pthread_mutex_lock(&file->lock);
-    if (!layout->parts[component].is_instantiated)
-        answer = instantiate_and_store(fs, file, layout, component);
+    int answer = instantiate_up_to(fs, file, loop_file_layout(file), component);
     pthread_mutex_unlock(&file->lock);
     return answer;
 }
@@ -327,8 +334,8 @@ static int stretch(struct loop_fs *fs, struct loop_file *file, struct loop_layou
     if (!loop_piece_at(layout, size - 1, 1, &piece))
         return EFBIG;
     struct loop_component *part = &layout->parts[piece.component];
-    if (!part->is_instantiated) {
-        int answer = instantiate_and_store(fs, file, layout, piece.component);
+    if (!piece.is_instantiated) {
+        int answer = instantiate_up_to(fs, file, layout, piece.component);
         if (answer)
             return answer;
         loop_piece_at(layout, size - 1, 1, &piece); /* it may have got fewer stripes */

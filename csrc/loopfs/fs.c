@@ -102,8 +102,7 @@ void loop_fs_set(struct loop_fs *fs, const struct loop_settings *settings) {
             loop_target_set(target, &settings->osts[i]);
     }
     for (uint32_t i = 0; i < LOOP_OSS_MAX; i++) {
-        atomic_store(&fs->oss_buckets[i].window_bytes, windows[i]);
-        atomic_store(&fs->oss_buckets[i].rate, settings->oss_bandwidth[i]);
+        loop_bucket_set(&fs->oss_buckets[i], settings->oss_bandwidth[i], windows[i], loop_now_ns());
     }
 }
 

@@ -41,7 +41,7 @@ void loop_set_owner(fuse_req_t request, const struct loop_file *parent, const ch
 int loop_default_layout(struct loop_fs *fs, struct loop_context *context, struct loop_file *parent,
                         struct loop_file *file);
 
-/* Subdirectories inherit the default layout. */
+/* Subdirectories inherit the default layout, except the root's, which is everybody's anyway. */
 void loop_inherit_default(const struct loop_file *parent, const struct loop_file *child);
 
 /* As fuse_reply_open and fuse_reply_create, with what libfuse of Debian 12 does not know yet:

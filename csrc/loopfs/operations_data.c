@@ -103,8 +103,7 @@ static void book(struct loop_target *target, const char *job, enum loop_operatio
     struct loop_work work = {.service_ns = now_ns - start_ns};
     loop_target_charge(target, bytes, now_ns, &work);
     answer->due_ns = later(answer->due_ns, work.due_ns);
-    if (atomic_load(&target->states) & LOOP_OST_DEAD)
-        answer->states = &target->states;
+    loop_answer_after(answer, &target->states);
     loop_count(&target->counts, job, operation, bytes, work.service_ns / 1000 + 1);
     loop_rpc(&target->rpcs, operation == LOOP_WRITE, bytes, start_ns, work.done_ns);
 }
@@ -133,7 +132,7 @@ static ssize_t write_at(struct loop_fs *fs, struct loop_file *file, uint64_t off
     struct loop_piece piece;
     if (!loop_piece_at(layout, offset, bytes, &piece))
         return -EFBIG;
-    if (!layout->parts[piece.component].is_instantiated) {
+    if (!piece.is_instantiated) {
         int error = loop_file_instantiate(fs, file, piece.component);
         if (error)
             return -error;
@@ -203,7 +202,7 @@ static void write_file(fuse_req_t request, fuse_ino_t node, const char *data, si
 static int read_piece(struct loop_fs *fs, struct loop_file *file, const struct loop_piece *piece,
                       char *data, const char *job, struct loop_answer *answer) {
     const struct loop_component *part = &loop_file_layout(file)->parts[piece->component];
-    if (!part->is_instantiated)
+    if (!piece->is_instantiated)
         return 0;
     struct loop_target *target = loop_file_target(fs, part, piece->stripe);
     int error = target ? loop_target_answer(target, false) : EIO;
@@ -271,8 +270,7 @@ static int sync_object(struct loop_fs *fs, struct loop_file *file, uint32_t comp
     answer->due_ns = later(answer->due_ns, loop_bucket_idle_ns(&target->bucket));
     if (target->oss_bucket)
         answer->due_ns = later(answer->due_ns, loop_bucket_idle_ns(target->oss_bucket));
-    if (atomic_load(&target->states) & LOOP_OST_DEAD)
-        answer->states = &target->states;
+    loop_answer_after(answer, &target->states);
     return 0;
 }
 
@@ -308,7 +306,7 @@ static void allocate(fuse_req_t request, fuse_ino_t node, int mode, off_t offset
     for (; !answer && layout && at < end && loop_piece_at(layout, at, end - at, &piece);
          at += piece.bytes) {
         const struct loop_component *part = &layout->parts[piece.component];
-        if (!part->is_instantiated)
+        if (!piece.is_instantiated)
             continue;
         int object = loop_file_object(fs, file, piece.component, piece.stripe);
         answer = object < 0 ? -object

@@ -150,7 +150,8 @@ static void make_directory(fuse_req_t request, fuse_ino_t node, const char *name
     int made = mkdirat(parent->handle, name, mode);
     struct loop_file *child = made == 0 ? loop_file_find(parent, name) : NULL;
     if (child) {
-        loop_inherit_default(parent, child);
+        if (node != FUSE_ROOT_ID)
+            loop_inherit_default(parent, child);
         loop_file_forget(child, 1);
     }
     finish_new(request, parent, name, S_IFDIR | mode, made);

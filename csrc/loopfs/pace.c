@@ -52,6 +52,18 @@ void loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns
         set_later(&work->due_ns, after - ahead_ns);
 }
 
+void loop_bucket_set(struct loop_bucket *bucket, uint64_t rate, uint64_t window_bytes,
+                     uint64_t now_ns) {
+    uint64_t old_rate = atomic_load(&bucket->rate), after;
+    uint64_t before = atomic_load(&bucket->free_at_ns);
+    do {
+        double left_ns = before > now_ns ? (double)(before - now_ns) : 0;
+        after = rate ? now_ns + (uint64_t)(left_ns * (double)old_rate / (double)rate) : 0;
+    } while (!atomic_compare_exchange_weak(&bucket->free_at_ns, &before, after));
+    atomic_store(&bucket->window_bytes, window_bytes);
+    atomic_store(&bucket->rate, rate);
+}
+
 uint64_t loop_bucket_idle_ns(struct loop_bucket *bucket) {
     return atomic_load(&bucket->rate) ? atomic_load(&bucket->free_at_ns) : 0;
 }
@@ -103,6 +115,18 @@ static void give(const struct loop_answer *answer) {
     else
         fuse_reply_err(answer->request, 0);
     free(answer->data);
+    free(answer->dead);
+}
+
+void loop_answer_after(struct loop_answer *answer, const _Atomic uint32_t *states) {
+    if (!(atomic_load(states) & LOOP_OST_DEAD))
+        return;
+    size_t bytes = (answer->dead_count + 1) * sizeof *answer->dead;
+    const _Atomic uint32_t **grown = realloc(answer->dead, bytes);
+    if (!grown)
+        return;
+    answer->dead = grown;
+    answer->dead[answer->dead_count++] = states;
 }
 
 /* Whether who asked is being killed: it would wait for the answer before it dies. Other signals
@@ -123,9 +147,12 @@ static bool is_killed(fuse_req_t request) {
     return pending & SIGKILL_BIT;
 }
 
-/* Gives it, unless its OST is dead. True: it has to wait on. */
+/* Gives it, unless one of its OSTs is dead. True: it has to wait on. */
 static bool try_to_give(struct loop_answer *answer) {
-    if (answer->states && (atomic_load(answer->states) & LOOP_OST_DEAD)) {
+    while (answer->dead_count &&
+           !(atomic_load(answer->dead[answer->dead_count - 1]) & LOOP_OST_DEAD))
+        answer->dead_count--;
+    if (answer->dead_count) {
         if (!is_killed(answer->request)) {
             answer->due_ns = loop_now_ns() + LOOK_NS;
             return true;

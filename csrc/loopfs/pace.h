@@ -30,6 +30,10 @@ struct loop_work {
 void loop_bucket_add(struct loop_bucket *bucket, uint64_t bytes, uint64_t now_ns,
                      struct loop_work *work);
 
+/* Changes its speed. What lies waiting goes on at the new one. */
+void loop_bucket_set(struct loop_bucket *bucket, uint64_t rate, uint64_t window_bytes,
+                     uint64_t now_ns);
+
 /* When all work so far is done. */
 uint64_t loop_bucket_idle_ns(struct loop_bucket *bucket);
 
@@ -37,12 +41,16 @@ uint64_t loop_bucket_idle_ns(struct loop_bucket *bucket);
 struct loop_answer {
     fuse_req_t request;
     uint64_t due_ns;
-    const _Atomic uint32_t *states; /* not before LOOP_OST_DEAD is gone from it; NULL: no matter */
-    int error;                      /* the answer: an errno, */
-    void *data;                     /* bytes, freed afterwards, */
-    size_t bytes;                   /* or, without data, a number of bytes written */
+    const _Atomic uint32_t **dead; /* not before LOOP_OST_DEAD is gone from all of these */
+    size_t dead_count;
+    int error;    /* the answer: an errno, */
+    void *data;   /* bytes, freed afterwards, */
+    size_t bytes; /* or, without data, a number of bytes written */
     bool is_write;
 };
+
+/* If the OST with these states is dead, the answer waits for it. */
+void loop_answer_after(struct loop_answer *answer, const _Atomic uint32_t *states);
 
 int loop_pace_start(void); /* 0, or an errno */
 

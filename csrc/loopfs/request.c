@@ -146,9 +146,7 @@ static int take_striping(struct loop_fs *fs, const struct iez_component_view *vi
         part->start_ost = LOOP_START_ANY;
         return 0;
     }
-    if (!pool_has(fs, part, part->start_ost))
-        return EINVAL;
-    return ost_answer(loop_fs_target(fs, part->start_ost));
+    return pool_has(fs, part, part->start_ost) && loop_fs_target(fs, part->start_ost) ? 0 : EINVAL;
 }
 
 static int take_component(struct loop_fs *fs, const struct iez_component_view *view,
@@ -188,8 +186,10 @@ static int check_extents(struct loop_layout *layout) {
         if (part->end % IEZ_STRIPE_SIZE_UNIT || part->end % part->stripe_size)
             return EINVAL;
         uint64_t room = (part->end - part->start + part->stripe_size - 1) / part->stripe_size;
-        if (!part->is_on_mdt && part->stripe_count > room)
+        if (!part->is_on_mdt && part->stripe_count > room) {
             part->stripe_count = (uint16_t)room;
+            part->is_all = false;
+        }
     }
     return 0;
 }
@@ -203,6 +203,8 @@ int loop_request_parse(struct loop_fs *fs, const unsigned char *wire, size_t byt
     struct iez_lov_composite composite;
     memcpy(&composite, wire, sizeof composite);
     bool is_composite = composite.magic == IEZ_MAGIC_COMP;
+    if (is_composite && composite.size != bytes)
+        return EINVAL;
     if (is_composite && composite.mirror_count)
         return EOPNOTSUPP;
     struct loop_layout *made = loop_layout_new((uint32_t)count);

@@ -46,6 +46,8 @@ bool loop_piece_at(const struct loop_layout *layout, uint64_t offset, uint64_t b
         const struct loop_component *part = &layout->parts[i];
         if (offset < part->start || offset >= part->end)
             continue;
+        /* Looked at first: who makes the objects may settle for fewer stripes meanwhile. */
+        piece->is_instantiated = part->is_instantiated;
         uint64_t size = part->stripe_size, in_stripe = offset % size;
         uint64_t row = offset / size / loop_stripes(part);
         piece->component = i;

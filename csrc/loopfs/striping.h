@@ -41,6 +41,7 @@ struct loop_piece {
     uint32_t component, stripe;
     uint64_t offset; /* in the object */
     uint64_t bytes;
+    bool is_instantiated; /* else all this may change yet */
 };
 
 /* For `count` components, all zero. NULL: no memory. */

@@ -66,8 +66,7 @@ int loop_target_open(struct loop_target *target, int directory, bool has_quota) 
 void loop_target_set(struct loop_target *target, const struct loop_ost_settings *settings) {
     atomic_store(&target->states, settings->states);
     atomic_store(&target->size_bytes, settings->size_bytes);
-    atomic_store(&target->bucket.window_bytes, settings->window_bytes);
-    atomic_store(&target->bucket.rate, settings->bandwidth);
+    loop_bucket_set(&target->bucket, settings->bandwidth, settings->window_bytes, loop_now_ns());
 }
 
 int loop_target_space(struct loop_target *target, struct loop_space *space) {

@@ -18,7 +18,7 @@ struct writer {
     size_t number;
 };
 
-static uint64_t *written; /* hashes, 0: no such file */
+static uint64_t *written; /* hashes, 0: no such file, UINT64_MAX: not known yet */
 static size_t written_room;
 
 static uint64_t hash_of(const char *text, size_t bytes) {
@@ -52,7 +52,7 @@ static void put(struct writer *writer, const char *name, const char *text, size_
         uint64_t *grown = realloc(written, room * sizeof *grown);
         if (!grown)
             return;
-        memset(grown + written_room, 0, (room - written_room) * sizeof *grown);
+        memset(grown + written_room, 0xFF, (room - written_room) * sizeof *grown);
         written = grown;
         written_room = room;
     }

@@ -5,7 +5,8 @@ import errno
 from dataclasses import replace
 from pathlib import Path
 
-from iez_client.cli.commands import Parser, size_option
+from iez_client.cli.commands import Parser
+from iez_client.cli.loopback_up import OST_BYTES_MIN, amount_option
 from iez_client.loopback.config import SILENT, STATES, Config, Ost
 from iez_common.errors import UsageError
 from iez_common.mock import INJECTIONS
@@ -24,14 +25,14 @@ def parser(command: str) -> Parser:
     change.add_argument("which", metavar="WHICH", nargs="?", default="", help="OSTs")
     change.add_argument("--dir", type=Path, metavar="DIR", help="the file system, if several")
     change.add_argument(
-        "--bandwidth", type=size_option, metavar="SIZE", help="in a second; 0: no limit"
+        "--bandwidth", type=amount_option, metavar="SIZE", help="in a second; 0: no limit"
     )
     change.add_argument(
-        "--oss-bandwidth", type=size_option, metavar="SIZE", help="of ossN as a whole"
+        "--oss-bandwidth", type=amount_option, metavar="SIZE", help="of ossN as a whole"
     )
-    change.add_argument("--window", type=size_option, metavar="SIZE", help="what may wait for it")
+    change.add_argument("--window", type=amount_option, metavar="SIZE", help="what may wait for it")
     change.add_argument(
-        "--size", type=size_option, metavar="SIZE", help="of OSTs that are directories"
+        "--size", type=amount_option, metavar="SIZE", help="of OSTs that are directories"
     )
     change.add_argument("--state", metavar="NAMES", help="such as degraded,full; ok: none")
     change.add_argument("--inject", metavar="ERROR", help="EINVAL, ENOSPC, …, silent or none")
@@ -41,20 +42,25 @@ def parser(command: str) -> Parser:
 
 def run_set(options: argparse.Namespace) -> int:
     from iez_client.loopback import daemon
-    from iez_client.loopback.store import store_of
+    from iez_client.loopback.store import locked_stores, store_of
 
     store = store_of(options.dir)
-    daemon.change(store, _changed(store.config, options))
+    with locked_stores():
+        daemon.change(store, _changed(store.config, options))
     return 0
 
 
 def _changed(config: Config, options: argparse.Namespace) -> Config:
     wishes = (options.bandwidth, options.window, options.size, options.state)
     has_wish = any(wish is not None for wish in (*wishes, options.oss_bandwidth))
-    if has_wish != bool(options.which) or not (has_wish or options.inject):
+    if has_wish and not options.which:
+        raise UsageError("which OSTs are to change is not said", "iez loopback set all …")
+    if not has_wish and (options.which or not options.inject):
         raise UsageError("nothing to change", "iez loopback set 3 --bandwidth 2M")
     if options.size is not None and config.images:
-        raise UsageError("the size of an image stays as it is", "--directories when it comes up")
+        raise UsageError("the size of an image stays as it is", "iez loopback up --directories")
+    if options.size is not None and options.size < OST_BYTES_MIN:
+        raise UsageError("an OST is at least 1M large", "--size 1G")
     if options.inject is not None:
         config = replace(config, inject=_inject(options.inject))
     if options.oss_bandwidth is not None:

@@ -1,12 +1,18 @@
 """`iez loopback up`: mounts a file system that stripes as Lustre does."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
-from iez_client.cli.commands import Parser, size_option
+from iez_client.cli.commands import Parser, count_of, shown, size_option
 from iez_common.errors import UsageError
 from iez_common.units import format_size, parse_indices
+
+OST_BYTES_MIN = 1 << 20
+AMOUNT_MAX = 1 << 60
+POOLS_MAX = 32
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
 def parser(command: str) -> Parser:
@@ -23,24 +29,25 @@ def parser(command: str) -> Parser:
     up.add_argument("--oss", type=_count, default=3, metavar="N", help="servers; default 3")
     up.add_argument("--osts", type=_count, default=5, metavar="N", help="of each; default 5")
     up.add_argument(
-        "--size", type=size_option, default=10 << 30, metavar="SIZE", help="of an OST; default 10G"
-    )
+        "--size", type=amount_option, default=10 << 30, metavar="SIZE",
+        help="of an OST; default 10G",
+    )  # fmt: skip
     up.add_argument(
-        "--bandwidth", type=size_option, default=20 << 20, metavar="SIZE",
+        "--bandwidth", type=amount_option, default=20 << 20, metavar="SIZE",
         help="of an OST in a second; 0: no limit; default 20M",
     )  # fmt: skip
     up.add_argument(
-        "--oss-bandwidth", type=size_option, default=0, metavar="SIZE",
+        "--oss-bandwidth", type=amount_option, default=0, metavar="SIZE",
         help="of all OSTs of a server together; default 0",
     )  # fmt: skip
     up.add_argument(
-        "--window", type=size_option, default=8 << 20, metavar="SIZE",
+        "--window", type=amount_option, default=8 << 20, metavar="SIZE",
         help="what may wait for an OST before writers do; default 8M",
     )  # fmt: skip
     up.add_argument("--stripe-count", type=int, default=1, metavar="N", help="default of files")
     up.add_argument(
         "--stripe-size",
-        type=size_option,
+        type=amount_option,
         default=4 << 20,
         metavar="SIZE",
         help="default of files; 4M",
@@ -67,6 +74,7 @@ def parser(command: str) -> Parser:
 def run_up(options: argparse.Namespace) -> int:
     from iez_client.loopback.up import Wish, bring_up, ptrace_warning
 
+    _check(options.oss * options.osts, options)
     wish = Wish(
         oss_count=options.oss,
         osts_per_oss=options.osts,
@@ -84,15 +92,15 @@ def run_up(options: argparse.Namespace) -> int:
         name=options.name,
         store=options.store,
     )
-    _check(wish.oss_count * wish.osts_per_oss, options)
     upped = bring_up(options.dir, wish)
     config = upped.config
     again = "again, with its files" if upped.is_again else "empty"
     rate = config.osts[0].bandwidth
     print(
-        f"{config.mount}: {len(config.osts)} OSTs of {format_size(config.osts[0].size_bytes)} on "
-        f"{len(config.oss_bandwidths)} OSSs, {format_size(rate) + '/s' if rate else 'no limit'} "
-        f"each, {again} (try: iez osts)"
+        f"{config.mount}: {count_of(len(config.osts), 'OST')} of "
+        f"{format_size(config.osts[0].size_bytes)} on "
+        f"{count_of(len(config.oss_bandwidths), 'OSS')}, "
+        f"{format_size(rate) + '/s' if rate else 'no limit'} each, {again} (try: iez osts)"
     )
     if warning := ptrace_warning():
         print(f"iez: {warning}", file=sys.stderr)
@@ -126,14 +134,33 @@ def _check(ost_count: int, options: argparse.Namespace) -> None:
         raise UsageError("--stripe-size is not a multiple of 64K below 4G", "--stripe-size 1M")
     if not -1 <= options.stripe_count <= 2000 or not options.stripe_count:
         raise UsageError("--stripe-count is neither -1 nor from 1 to 2000", "--stripe-count 4")
-    if options.size < 1 << 20:
+    if options.size < OST_BYTES_MIN:
         raise UsageError("an OST is at least 1M large", "--size 1G")
+    if not _VARIABLE.fullmatch(options.jobid):
+        raise UsageError(f"{options.jobid!r} is no variable", "--jobid SLURM_JOB_ID")
+    for place in filter(None, (options.dir, options.store)):
+        if shown(str(place)) != str(place):
+            raise UsageError(f"{str(place)!r} has control characters", "name another directory")
     name = options.name
     if name and (len(name) > 8 or not name.isascii() or not name.isalnum()):
         raise UsageError(f"{name!r} is no name of up to 8 letters and digits", "--name loop1")
     for pool, members in options.pool:
         if members[-1] >= ost_count:
-            raise UsageError(f"the pool {pool} has an OST {members[-1]} that is not there")
+            raise UsageError(
+                f"the pool {pool} has an OST {members[-1]} that is not there",
+                f"--pool {pool}=0-{ost_count - 1}",
+            )
+    names = [pool for pool, _ in options.pool]
+    if len(names) > POOLS_MAX or len(set(names)) < len(names):
+        raise UsageError(f"the pools are not up to {POOLS_MAX} of different names", "--pool a=0")
+
+
+def amount_option(text: str) -> int:
+    """The type of an option that is a size or a speed."""
+    amount = size_option(text)
+    if amount > AMOUNT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is above 1E")
+    return amount
 
 
 def _count(text: str) -> int:

@@ -85,14 +85,14 @@ def read_config(store: Path) -> Config:
     damaged."""
     path = store / CONFIG_FILE
     try:
-        text = path.read_text(errors="surrogateescape")
+        text = path.read_bytes().decode(errors="surrogateescape")
     except OSError as error:
         raise InputError(f"{path}: {reason(error)}") from error
     try:
         return _parse(text)
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise LoopbackError(
-            f"{path} makes no sense", f"remove {store}, and bring the file system up anew"
+            f"{path} makes no sense", "mend it, or iez loopback down DIR, or iez loopback clean"
         ) from error
 
 
@@ -106,7 +106,7 @@ def _parse(text: str) -> Config:
     osts: list[Ost] = []
     rates: dict[int, int] = {}
     pools: list[tuple[str, tuple[int, ...]]] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, _, value = line.partition(" ")
         words = value.split()
         if name == "ost":

@@ -7,9 +7,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from iez_client.loopback import images, interrupt
 from iez_client.loopback.config import Config, write_config
 from iez_client.loopback.store import Store, wait_until_dead
-from iez_common.errors import LoopbackError
+from iez_client.loopback.unmount import unmount
+from iez_common.errors import LoopbackError, reason
 
 PROGRAM = Path(__file__).parent / "iez-loopfs"
 CHANGE_LIMIT_S = 10.0
@@ -27,7 +29,7 @@ def check_machine() -> None:
         os.close(os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
         raise LoopbackError(
-            f"/dev/fuse cannot be opened: {(error.strerror or '').lower()}",
+            f"/dev/fuse cannot be opened: {reason(error)}",
             "modprobe fuse, or a container that is given /dev/fuse",
         ) from error
 
@@ -45,19 +47,28 @@ def start(store: Store) -> None:
         )
     assert process.stdout is not None
     try:
-        with process.stdout:
-            is_ready = process.stdout.readline() == b"ready\n"
+        with process.stdout as told:
+            is_ready = told.readline() == b"ready\n"
+        interrupt.check()
     except KeyboardInterrupt:
-        process.terminate()
-        process.wait()
+        _bury(process, store)
         raise
     if not is_ready:
-        process.wait()
+        _bury(process, store)
         lines = (store.path / "log").read_text(errors="replace").strip().splitlines()
-        why = lines[-1].removeprefix("iez-loopfs: ") if lines else "it ended at once"
+        # What libfuse had to say comes before what became of it.
+        last = [line.removeprefix("iez-loopfs: ") for line in reversed(lines[-2:])]
+        why = ": ".join(last) or "it ended at once"
         raise LoopbackError(f"the daemon does not start: {why}")
     # Its end is nobody's business here: it outlives this process.
     process.returncode = 0
+
+
+def _bury(process: subprocess.Popen[bytes], store: Store) -> None:
+    for directory in store.mounts:
+        unmount(directory, lazily=True)
+    process.kill()
+    process.wait()
 
 
 def change(store: Store, config: Config) -> None:
@@ -84,8 +95,7 @@ def _generation(store: Store) -> int:
 
 def end(store: Store) -> None:
     """Waits for the daemon of an unmounted file system; one that stays is killed."""
-    if wait_until_dead(store, END_LIMIT_S):
-        return
-    if pid := store.pid:
+    if not wait_until_dead(store, END_LIMIT_S) and (pid := store.pid):
         os.kill(pid, signal.SIGKILL)
         wait_until_dead(store, END_LIMIT_S)
+    images.wait_until_free(store.path)

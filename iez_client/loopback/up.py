@@ -1,14 +1,17 @@
 """Up: makes a store, or finds the one that was kept, and mounts it."""
 
+import contextlib
 import os
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iez_client.loopback import daemon, images
+from iez_client.filesystems import loopback_mounts
+from iez_client.loopback import daemon, images, interrupt
 from iez_client.loopback.config import CONFIG_FILE, Config, Ost, write_config
-from iez_client.loopback.store import Store, stores, stores_directory
-from iez_common.errors import IezError, InputError, LoopbackError, OutputError, UsageError, reason
+from iez_client.loopback.store import Store, links_to, locked_stores, store_is_at, stores
+from iez_client.loopback.unmount import unmount
+from iez_common.errors import LoopbackError, OutputError, UsageError, reason
 
 _PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
@@ -45,108 +48,127 @@ class Upped:
 
 
 def bring_up(directory: Path, wish: Wish) -> Upped:
-    """Mounts a file system at `directory`. What goes wrong leaves nothing behind."""
+    """Mounts a file system at `directory`. What goes wrong leaves everything as it was."""
     daemon.check_machine()
     mount = Path(os.path.realpath(directory))
-    for store in stores():
-        if _is_at(store, mount):
-            return _again(store)
-    made_mount = _prepare_mount_point(mount)
-    try:
-        store = _make_store(mount, wish)
-    except BaseException:
-        _undo_mount_point(mount, made_mount)
-        raise
-    if made_mount:
-        store.mark_made_mount()
-    try:
-        _start(store)
-    except BaseException:
-        store.remove()
-        raise
-    return Upped(store, store.config, is_again=False)
+    with locked_stores() as home, interrupt.held_back(), contextlib.ExitStack() as undo:
+        for store in stores():
+            if store_is_at(store, str(mount)):
+                upped = Upped(store, store.config, is_again=True)
+                break
+        else:
+            upped = _other_store(home, mount, wish, undo)
+        if upped.store.pid:
+            raise LoopbackError(f"{mount} is up already", f"iez loopback down {mount}")
+        for dead in upped.store.mounts:
+            unmount(dead, lazily=True)
+        _make_mount_point(mount, upped.store, undo)
+        _start(upped)
+        undo.pop_all()
+    return upped
 
 
 def ptrace_warning() -> str:
     """Why layouts could not be set; empty: they can."""
     try:
-        is_closed = int(_PTRACE_SCOPE.read_text()) > 0
+        scope = int(_PTRACE_SCOPE.read_text())
     except (OSError, ValueError):
         return ""
-    if not is_closed or os.geteuid() == 0:
+    is_root = os.geteuid() == 0
+    if scope <= (2 if is_root else 0):
         return ""
-    return "this kernel (kernel.yama.ptrace_scope) lets only root's daemon see layouts by ioctl"
+    whose = "no" if is_root else "only root's"
+    return f"this kernel (kernel.yama.ptrace_scope) lets {whose} daemon see layouts by ioctl"
 
 
-def _is_at(store: Store, mount: Path) -> bool:
-    try:
-        return store.config.mount == str(mount)
-    except IezError:
-        return False
+def _start(upped: Upped) -> None:
+    if upped.config.images:
+        osts = upped.config.osts
+        images.make_images(upped.store.path, ((ost.index, ost.size_bytes) for ost in osts))
+    daemon.start(upped.store)
 
 
-def _again(store: Store) -> Upped:
-    config = store.config
-    if store.pid:
-        raise LoopbackError(f"{config.mount} is up already", f"iez loopback down {config.mount}")
-    if _prepare_mount_point(Path(config.mount)):
-        store.mark_made_mount()
-    _start(store)
-    return Upped(store, config, is_again=True)
-
-
-def _start(store: Store) -> None:
-    config = store.config
-    if config.images:
-        images.make_images(store.path, ((ost.index, ost.size_bytes) for ost in config.osts))
-    daemon.start(store)
-
-
-def _prepare_mount_point(mount: Path) -> bool:
-    """True: it was made here."""
+def _make_mount_point(mount: Path, store: Store, undo: contextlib.ExitStack) -> None:
+    """An empty directory may be there already."""
+    if str(mount) in loopback_mounts():
+        raise LoopbackError(
+            f"another loopback file system is mounted at {mount}",
+            f"iez loopback down {mount}, or iez loopback clean",
+        )
     try:
         if mount.is_dir():
             if any(mount.iterdir()):
                 raise UsageError(f"{mount} is not empty", "name an empty or a new directory")
-            return False
-        mount.mkdir(parents=True)
+            return
+        undo.callback(store.remove_made_mount)
+        store.mark_made_mount(mount)
+        mount.mkdir()
     except OSError as error:
-        raise OutputError(f"{mount}: {reason(error)}", "iez loopback clean") from error
-    return True
+        is_far = isinstance(error, FileNotFoundError)
+        hint = f"mkdir -p {mount.parent}" if is_far else "name an empty or a new directory"
+        raise OutputError(f"{mount}: {reason(error)}", hint) from error
 
 
-def _undo_mount_point(mount: Path, made_mount: bool) -> None:
-    if made_mount:
-        mount.rmdir()
-
-
-def _make_store(mount: Path, wish: Wish) -> Store:
+def _other_store(home: Path, mount: Path, wish: Wish, undo: contextlib.ExitStack) -> Upped:
+    """A new store, or one that was kept and gets another mount point."""
+    path = Path(os.path.realpath(wish.store)) if wish.store else None
+    if path and (path.is_relative_to(mount) or mount.is_relative_to(path)):
+        raise UsageError(f"{path} and {mount} are one in the other", "--store OTHER")
     try:
-        home = stores_directory()
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = wish.name or _free_name(home)
-        place = home / name
-        if place.exists() or place.is_symlink():
-            raise UsageError(f"there is a loopback file system called {name}", "--name OTHER")
-        path = Path(os.path.realpath(wish.store)) if wish.store else place
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if (path / CONFIG_FILE).exists():
-            place.symlink_to(path)
-            _move(Store(path), mount, name)
-            return Store(path)
-        if any(path.iterdir()):
-            raise UsageError(f"{path} is neither empty nor a store", "name an empty directory")
-        write_config(path, _config(mount, name, wish))
-        if path != place:
-            place.symlink_to(path)
+        if path and (path / CONFIG_FILE).exists():
+            return _moved(home, Store(path), mount, wish, undo)
+        return _new(home, path, mount, wish, undo)
     except OSError as error:
-        raise InputError(f"{error.filename or mount}: {reason(error)}") from error
-    return Store(path)
+        hint = "name another place by --store"
+        raise OutputError(f"{error.filename or mount}: {reason(error)}", hint) from error
 
 
-def _move(store: Store, mount: Path, name: str) -> None:
-    """A store that was kept is mounted elsewhere."""
-    write_config(store.path, replace(store.config, mount=str(mount), fsname=name))
+def _moved(home: Path, store: Store, mount: Path, wish: Wish, undo: contextlib.ExitStack) -> Upped:
+    before = store.config
+    if store.pid:
+        raise LoopbackError(
+            f"{store.path} is up at {before.mount}", f"iez loopback down --keep {before.mount}"
+        )
+    name = before.fsname
+    if store.path.parent != home.resolve() and not links_to(store.path):
+        name = _link(_place(home, wish), store.path, undo)
+    after = replace(before, mount=str(mount), fsname=name)
+    undo.callback(write_config, store.path, before)
+    write_config(store.path, after)
+    store.remove_made_mount()
+    return Upped(store, after, is_again=True)
+
+
+def _new(
+    home: Path, path: Path | None, mount: Path, wish: Wish, undo: contextlib.ExitStack
+) -> Upped:
+    place = _place(home, wish)
+    store = Store(path or place.resolve())
+    if not store.path.exists():
+        store.path.mkdir(mode=0o700)
+        undo.callback(store.path.rmdir)
+    elif any(store.path.iterdir()):
+        raise UsageError(f"{store.path} is neither empty nor a store", "name an empty directory")
+    if path:
+        _link(place, path, undo)
+    config = _config(mount, place.name, wish)
+    undo.callback(store.empty)
+    write_config(store.path, config)
+    return Upped(store, config, is_again=False)
+
+
+def _place(home: Path, wish: Wish) -> Path:
+    """Where a store is to be, or a link to it."""
+    place = home / (wish.name or _free_name(home))
+    if place.exists() or place.is_symlink():
+        raise UsageError(f"there is a loopback file system called {place.name}", "--name OTHER")
+    return place
+
+
+def _link(place: Path, path: Path, undo: contextlib.ExitStack) -> str:
+    place.symlink_to(path)
+    undo.callback(place.unlink)
+    return place.name
 
 
 def _free_name(home: Path) -> str:

@@ -4,6 +4,7 @@ The requests are put together here and not by iez_common.layout, which refuses w
 to see refused by the file system.
 """
 
+import errno
 import fcntl
 import os
 import struct
@@ -103,6 +104,18 @@ def create(path: Path, wire: bytes) -> int:
         os.close(fd)
         raise
     return fd
+
+
+def magic_of(wire: bytes) -> int:
+    return int.from_bytes(wire[:4], "little")
+
+
+def has_layout(path: Path) -> bool:
+    try:
+        return bool(os.getxattr(path, "lustre.lov"))
+    except OSError as error:
+        assert error.errno == errno.ENODATA
+        return False
 
 
 def layout_of(path: Path | int) -> WireLayout:

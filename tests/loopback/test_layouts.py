@@ -4,7 +4,6 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,9 @@ from lustre_calls import (
     create,
     delayed,
     get_stripe,
+    has_layout,
     layout_of,
+    magic_of,
     osts_of,
     set_stripe,
     specific,
@@ -45,35 +46,6 @@ OVER = RAID0 | OVERSTRIPING
 def mounted(loopback: Loopback) -> Iterator[Mounted]:
     with loopback(oss=1, osts=OSTS, size="64M", pool="flash=1-3", mmap=True) as up:
         yield up
-
-
-@pytest.fixture
-def folder(mounted: Mounted, request: pytest.FixtureRequest) -> Path:
-    """An empty directory, for each test."""
-    made = mounted.mount / f"{request.node.name[:200]}"
-    made.mkdir()
-    return made
-
-
-@contextmanager
-def state(mounted: Mounted, ost: int, name: str) -> Iterator[None]:
-    mounted.set(str(ost), "--state", name)
-    try:
-        yield
-    finally:
-        mounted.set(str(ost), "--state", "ok")
-
-
-def magic_of(wire: bytes) -> int:
-    return int.from_bytes(wire[:4], "little")
-
-
-def has_layout(path: Path) -> bool:
-    try:
-        return bool(os.getxattr(path, "lustre.lov"))
-    except OSError as error:
-        assert error.errno == errno.ENODATA
-        return False
 
 
 def test_stripe_size_is_a_multiple_of_64k(folder: Path) -> None:
@@ -173,7 +145,7 @@ def test_ost_that_takes_no_objects_refuses_the_list(
     name: str, number: int, mounted: Mounted, folder: Path
 ) -> None:
     fd = delayed(folder / "file")
-    with state(mounted, 2, name):
+    with mounted.state(2, name):
         with raises(number):
             set_stripe(fd, specific([1, 2], MIB))
         assert not has_layout(folder / "file")
@@ -185,7 +157,7 @@ def test_ost_that_takes_no_objects_refuses_the_list(
 
 
 def test_degraded_ost_is_taken_from_a_list_but_not_chosen(mounted: Mounted, folder: Path) -> None:
-    with state(mounted, 2, "degraded"):
+    with mounted.state(2, "degraded"):
         os.close(create(folder / "listed", specific([1, 2], MIB)))
         assert osts_of(folder / "listed") == (1, 2)
         for i in range(2 * OSTS):
@@ -194,7 +166,7 @@ def test_degraded_ost_is_taken_from_a_list_but_not_chosen(mounted: Mounted, fold
 
 
 def test_list_is_cut_to_the_active_osts(mounted: Mounted, folder: Path) -> None:
-    with state(mounted, 4, "inactive"):
+    with mounted.state(4, "inactive"):
         os.close(create(folder / "file", specific([3, 2, 1, 0, 4], MIB)))
     assert osts_of(folder / "file") == (3, 2, 1, 0)
 
@@ -202,7 +174,7 @@ def test_list_is_cut_to_the_active_osts(mounted: Mounted, folder: Path) -> None:
 def test_start_index_gives_a_run_in_index_order(mounted: Mounted, folder: Path) -> None:
     os.close(create(folder / "run", v1(4, MIB, offset=3)))
     assert osts_of(folder / "run") == (3, 4, 0, 1)
-    with state(mounted, 4, "full"):
+    with mounted.state(4, "full"):
         os.close(create(folder / "round", v1(3, MIB, offset=3)))
     assert osts_of(folder / "round") == (3, 0, 1)
     fd = delayed(folder / "none")

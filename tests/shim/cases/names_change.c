@@ -1,4 +1,6 @@
 /* Renaming and removing. */
+#include <stdatomic.h>
+
 #include "say.h"
 
 static int made(const char *name) {
@@ -106,4 +108,61 @@ CASE(a_directory_that_is_gone, "") {
     INT(unlink("a"));
     INT(write(fd, "more", 4));
     INT(close(fd));
+}
+
+/* Another thread changes what the name stands for, at any moment of a create. */
+static atomic_bool is_done;
+static atomic_int removed;
+
+static void *replace(void *unused) {
+    while (!is_done) {
+        int fd = open("full", O_CREAT | O_WRONLY | O_TRUNC, 0644);
+        (void)!write(fd, "text", 4);
+        close(fd);
+        rename("full", "name");
+    }
+    unlink("name");
+    return unused;
+}
+
+CASE(a_file_is_replaced_while_it_is_created, "") {
+    pthread_t thread;
+    int created = 0, wrong = 0;
+    pthread_create(&thread, NULL, replace, NULL);
+    while (created < 150) {
+        int fd = open("name", O_CREAT | O_EXCL | O_WRONLY, 0644);
+        struct stat st;
+        if (fd >= 0) {
+            created++;
+            wrong += fstat(fd, &st) != 0 || st.st_size != 0 || pwrite(fd, "x", 1, 100) != 1;
+            close(fd);
+        }
+        unlink("name");
+    }
+    is_done = true;
+    pthread_join(thread, NULL);
+    say("wrong: %d\n", wrong);
+}
+
+static void *remove_it(void *unused) {
+    while (!is_done || access("name", F_OK) == 0)
+        removed += unlink("name") == 0;
+    return unused;
+}
+
+CASE(a_file_is_removed_while_it_is_created, "") {
+    pthread_t thread;
+    int created = 0, wrong = 0;
+    pthread_create(&thread, NULL, remove_it, NULL);
+    while (created < 100) {
+        int fd = open("name", O_CREAT | O_EXCL | O_WRONLY, 0644);
+        if (fd < 0)
+            continue;
+        created++;
+        wrong += write(fd, "x", 1) != 1;
+        close(fd);
+    }
+    is_done = true;
+    pthread_join(thread, NULL);
+    say("wrong: %d, came back: %d\n", wrong, removed - created);
 }
