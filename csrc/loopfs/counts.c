@@ -183,7 +183,8 @@ void loop_job_of(const char *variable, pid_t pid, uid_t uid, char id[LOOP_JOB_BY
     }
     /* Lustre quotes and escapes what is unusual in a job's name; here it is replaced. */
     for (char *at = id; *at; at++)
-        if (*at <= ' ' || *at == '"' || *at == ':' || *at == '\\')
+        if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7F || *at == '"' || *at == ':' ||
+            *at == '\\')
             *at = '_';
     pthread_mutex_lock(&lock);
     place->pid = pid;

@@ -100,6 +100,8 @@ int loop_file_stat(struct loop_fs *fs, struct loop_file *file, struct stat *st) 
     file->mode = st->st_mode;
     int answer = load(fs, file);
     pthread_mutex_unlock(&file->lock);
+    if (answer == EIO)
+        answer = 0; /* whose metadata are damaged can be seen and removed, but not opened */
     uint64_t size = 0, blocks = 0;
     struct loop_layout *layout = loop_file_layout(file);
     if (layout)
@@ -164,12 +166,25 @@ void loop_file_unlinked(struct loop_fs *fs, struct loop_file *file) {
     if (fstat(file->handle, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink > 0)
         return;
     pthread_mutex_lock(&file->lock);
-    if (!file->is_gone && load(fs, file) == 0) {
+    if (!file->is_gone) {
         file->is_gone = true;
-        if (!file->opens)
+        if (load(fs, file) == 0 && !file->opens)
             for_each_object(fs, file, true);
     }
     pthread_mutex_unlock(&file->lock);
+}
+
+static void drop_objects(struct loop_fs *fs, const struct loop_file *file,
+                         struct loop_component *part, uint32_t number) {
+    for (uint32_t k = 0; part->objects && k < loop_stripes(part); k++) {
+        if (part->objects[k] < 0)
+            continue;
+        close(part->objects[k]);
+        loop_target_remove(loop_file_target(fs, part, k),
+                           loop_object_name(file->inode, number, k).text);
+    }
+    free(part->objects);
+    part->objects = NULL;
 }
 
 /* Makes the objects of a component. One that is there already was left by a daemon that died. */
@@ -185,27 +200,16 @@ static int make_objects(struct loop_fs *fs, const struct loop_file *file,
             answer = errno;
         loop_count(&target->counts, "", LOOP_CREATE, 0, 0);
     }
-    for (uint32_t k = 0; answer && part->objects && k < loop_stripes(part); k++) {
-        if (part->objects[k] < 0)
-            continue;
-        close(part->objects[k]);
-        loop_target_remove(loop_file_target(fs, part, k),
-                           loop_object_name(file->inode, number, k).text);
-    }
-    if (answer) {
-        free(part->objects);
-        part->objects = NULL;
-    }
+    if (answer)
+        drop_objects(fs, file, part, number);
     return answer;
 }
 
-/* Chooses the OSTs of a component and makes its objects. With the lock held. What fails leaves it
- * as it was. */
-static int instantiate(struct loop_fs *fs, const struct loop_file *file, struct loop_layout *layout,
-                       uint32_t number) {
+/* Chooses the OSTs of a component, makes its objects and keeps that; only then others see it. With
+ * the lock held. What fails leaves it as it was. */
+static int instantiate_with(struct loop_fs *fs, const struct loop_file *file,
+                            struct loop_layout *layout, uint32_t number, int meta) {
     struct loop_component *part = &layout->parts[number];
-    if (part->is_instantiated)
-        return 0;
     bool was_listed = part->osts;
     uint16_t asked = part->stripe_count;
     int answer = loop_request_choose(fs, layout, number);
@@ -213,6 +217,13 @@ static int instantiate(struct loop_fs *fs, const struct loop_file *file, struct 
         answer = make_objects(fs, file, part, number);
     if (!answer) {
         layout->generation++;
+        answer = loop_layout_store(meta, layout, number, file->size);
+        if (answer) {
+            layout->generation--;
+            drop_objects(fs, file, part, number);
+        }
+    }
+    if (!answer) {
         part->is_instantiated = true;
     } else if (!was_listed) {
         free(part->osts);
@@ -224,15 +235,12 @@ static int instantiate(struct loop_fs *fs, const struct loop_file *file, struct 
 
 static int truncate_loaded(struct loop_fs *fs, struct loop_file *file, uint64_t size);
 
-/* The same, and keeps it. */
-static int instantiate_and_store(struct loop_fs *fs, const struct loop_file *file,
-                                 struct loop_layout *layout, uint32_t number) {
+static int instantiate(struct loop_fs *fs, const struct loop_file *file, struct loop_layout *layout,
+                       uint32_t number) {
     int meta = file->meta >= 0 ? file->meta : open_meta(file);
     if (meta < 0)
         return errno;
-    int answer = instantiate(fs, file, layout, number);
-    if (!answer)
-        answer = loop_layout_store(meta, layout, file->size);
+    int answer = instantiate_with(fs, file, layout, number, meta);
     if (meta != file->meta)
         close(meta);
     return answer;
@@ -244,7 +252,7 @@ static int instantiate_up_to(struct loop_fs *fs, const struct loop_file *file,
     int answer = 0;
     for (uint32_t number = 0; !answer && number <= last; number++)
         if (!layout->parts[number].is_instantiated)
-            answer = instantiate_and_store(fs, file, layout, number);
+            answer = instantiate(fs, file, layout, number);
     return answer;
 }
 
@@ -257,7 +265,7 @@ int loop_file_instantiate(struct loop_fs *fs, struct loop_file *file, uint32_t c
 
 static int give_layout(struct loop_fs *fs, struct loop_file *file, struct loop_layout *layout) {
     layout->generation = UINT32_MAX; /* the first objects make it 0 */
-    int answer = instantiate_and_store(fs, file, layout, 0);
+    int answer = instantiate(fs, file, layout, 0);
     if (answer)
         return answer;
     uint64_t lazy_size = file->size;
@@ -275,7 +283,7 @@ int loop_file_set_layout(struct loop_fs *fs, struct loop_file *file, struct loop
     if (answer && file->layout != layout)
         loop_layout_free(layout);
     if (!file->opens) /* asked for by name */
-        for_each_object(fs, file, false);
+        for_each_object(fs, file, file->is_gone);
     pthread_mutex_unlock(&file->lock);
     return answer;
 }
@@ -320,6 +328,9 @@ static int cut_objects(struct loop_fs *fs, struct loop_file *file, struct loop_l
             int object = open_object(fs, file, part, i, k);
             if (object < 0)
                 return -object;
+            int error = loop_target_answer(loop_file_target(fs, part, k), true);
+            if (error && error != ENOSPC)
+                return error;
             if (fstat(object, &st) == 0 && (uint64_t)st.st_size > own)
                 answer = loop_target_truncate(loop_file_target(fs, part, k), object, (off_t)own);
         }
@@ -351,7 +362,7 @@ static int truncate_loaded(struct loop_fs *fs, struct loop_file *file, uint64_t 
     struct loop_layout *layout = file->layout;
     if (!layout) {
         int meta = file->meta >= 0 ? file->meta : open_meta(file);
-        int answer = meta < 0 ? errno : loop_layout_store(meta, NULL, size);
+        int answer = meta < 0 ? errno : loop_layout_store(meta, NULL, LOOP_NOTHING_MADE, size);
         if (meta >= 0 && meta != file->meta)
             close(meta);
         if (!answer)
@@ -372,7 +383,7 @@ int loop_file_truncate(struct loop_fs *fs, struct loop_file *file, uint64_t size
     if (!answer)
         answer = truncate_loaded(fs, file, size);
     if (!file->opens)
-        for_each_object(fs, file, false);
+        for_each_object(fs, file, file->is_gone);
     int meta = file->meta >= 0 ? file->meta : open_meta(file);
     if (!answer && meta >= 0)
         futimens(meta, (struct timespec[]){{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}});

@@ -24,7 +24,7 @@ struct loop_file {
     bool is_loaded;
     _Atomic(struct loop_layout *) layout;
     _Atomic uint64_t size;
-    uint32_t mode;                      /* as last seen, for the bits that a write clears */
+    _Atomic uint32_t mode;              /* as last seen, for the bits that a write clears */
     char pool[IEZ_POOL_NAME_BYTES + 1]; /* of its directory, for one who asks for a layout */
 };
 
@@ -58,8 +58,8 @@ int loop_file_set_layout(struct loop_fs *fs, struct loop_file *file, struct loop
 /* The layout; NULL: it has none. */
 struct loop_layout *loop_file_layout(struct loop_file *file);
 
-/* Gives a component its OSTs and objects, if it has none yet; it may get fewer stripes than it
- * asked for. 0, or an errno. */
+/* Gives a component its OSTs and objects, and those before it, if they have none yet; it may get
+ * fewer stripes than it asked for. 0, or an errno. */
 int loop_file_instantiate(struct loop_fs *fs, struct loop_file *file, uint32_t component);
 
 /* The descriptor of an object of a component that is instantiated; a negative errno. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAMES_AT_ONCE 256
@@ -76,8 +77,20 @@ struct loop_file *loop_files_start(struct loop_fs *fs) {
     return root;
 }
 
+/* Names come faster than they can go: who asks for more gives way to who makes room. */
+static void give_way(void) {
+    pthread_mutex_lock(&table_lock);
+    bool is_full = file_count / 3 > files_most / 2;
+    pthread_mutex_unlock(&table_lock);
+    if (is_full) {
+        sem_post(&is_crowded);
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+}
+
 struct loop_file *loop_file_find(struct loop_file *parent, const char *name) {
     struct stat st;
+    give_way();
     int handle = openat(parent->handle, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (handle < 0)
         return NULL;

@@ -1,4 +1,5 @@
 #include "fs.h"
+#include "trees.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -65,6 +66,21 @@ static void see_osts(struct loop_fs *fs, struct iez_mds_ost *osts) {
     }
 }
 
+/* STORE/identity: the inode number of the root of the namespace, since the first start. */
+static int check_identity(struct loop_fs *fs) {
+    struct stat st;
+    char now[32], kept[32] = "";
+    if (fstat(fs->meta, &st) != 0)
+        return errno;
+    size_t bytes = (size_t)snprintf(now, sizeof now, "%ju\n", (uintmax_t)st.st_ino);
+    int fd = openat(fs->store, "identity", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return loop_replace(fs->store, "identity", now, bytes);
+    ssize_t found = read(fd, kept, sizeof kept - 1);
+    close(fd);
+    return found >= 0 && strcmp(now, kept) == 0 ? 0 : ESTALE;
+}
+
 int loop_fs_open(struct loop_fs *fs) {
     fs->target_count = fs->settings.ost_count;
     fs->targets = calloc(fs->target_count, sizeof *fs->targets);
@@ -72,7 +88,9 @@ int loop_fs_open(struct loop_fs *fs) {
     int osts = open_below(fs->store, "ost", 0700);
     if (!fs->targets || fs->meta < 0 || osts < 0)
         return errno;
-    int answer = open_osts(fs, osts);
+    int answer = check_identity(fs);
+    if (!answer)
+        answer = open_osts(fs, osts);
     close(osts);
     if (!answer)
         answer = open_target(&fs->mdt, fs->store, "mdt", false);
@@ -104,6 +122,11 @@ void loop_fs_set(struct loop_fs *fs, const struct loop_settings *settings) {
     for (uint32_t i = 0; i < LOOP_OSS_MAX; i++) {
         loop_bucket_set(&fs->oss_buckets[i], settings->oss_bandwidth[i], windows[i], loop_now_ns());
     }
+}
+
+void loop_fs_recount(struct loop_fs *fs) {
+    for (uint32_t i = 0; i < fs->target_count; i++)
+        loop_target_recount(&fs->targets[i]);
 }
 
 void loop_fs_look(struct loop_fs *fs) {

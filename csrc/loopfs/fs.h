@@ -24,11 +24,15 @@ struct loop_fs {
     uint64_t chance; /* state of the generator of random numbers */
 };
 
-/* Opens the targets below fs->store, as fs->settings say. 0, or an errno. */
+/* Opens the targets below fs->store, as fs->settings say. 0, or an errno; ESTALE: objects belong to
+ * files by their inode numbers, and these files are others. */
 int loop_fs_open(struct loop_fs *fs);
 
 /* Takes over newer settings. */
 void loop_fs_set(struct loop_fs *fs, const struct loop_settings *settings);
+
+/* Counts anew what the objects take up: file systems book blocks later than they are written. */
+void loop_fs_recount(struct loop_fs *fs);
 
 /* Lets the MDS see the space of its OSTs. */
 void loop_fs_look(struct loop_fs *fs);

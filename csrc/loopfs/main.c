@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <mntent.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "operations.h"
 #include "trees.h"
 
@@ -25,6 +27,12 @@ extern char **environ;
 static struct loop_fs fs;
 static struct loop_context context = {.fs = &fs};
 static sigset_t own_signals;
+
+static pthread_once_t unmounted = PTHREAD_ONCE_INIT;
+
+static void unmount(void) {
+    fuse_session_unmount(context.session);
+}
 
 static int complain(const char *what, int error) {
     fprintf(stderr, "iez-loopfs: %s%s%s\n", what, error ? ": " : "", error ? strerror(error) : "");
@@ -58,12 +66,22 @@ static int mount_image(const char *store, uint32_t index) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EIO;
 }
 
+/* In here no mount of this kind, our own or another's, may stay alive beyond its end elsewhere. */
+static void detach_loopbacks(void) {
+    FILE *mounts = setmntent("/proc/self/mounts", "r");
+    for (struct mntent *entry; mounts && (entry = getmntent(mounts));)
+        if (strcmp(entry->mnt_type, "fuse.iez-loopfs") == 0)
+            umount2(entry->mnt_dir, MNT_DETACH);
+    if (mounts)
+        endmntent(mounts);
+}
+
 /* The images are mounted where nobody else sees them, and are gone when this process is, whatever
- * ends it. The FUSE mount must not stay alive in there. */
+ * ends it. */
 static int mount_images(const char *store) {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return errno;
-    umount2(fs.settings.mount, MNT_DETACH);
+    detach_loopbacks();
     for (uint32_t i = 0; i < fs.settings.ost_count; i++) {
         int answer = mount_image(store, fs.settings.osts[i].index);
         if (answer)
@@ -98,12 +116,18 @@ static void *keep_house(void *nothing) {
         if (number == SIGHUP) {
             reload();
         } else if (number == SIGTERM || number == SIGINT) {
+            /* With images the mount is not to be seen from here: fusermount unmounts what has lost
+             * its daemon. */
+            if (fs.settings.has_images)
+                _exit(0);
             /* The loop ends when the kernel answers the next read; unmounting makes it. */
             fuse_session_exit(context.session);
-            fuse_session_unmount(context.session);
+            pthread_once(&unmounted, unmount);
         } else if (number < 0) {
-            if (second % fs.settings.maxage_s == 0)
+            if (second % fs.settings.maxage_s == 0) {
+                loop_fs_recount(&fs);
                 loop_fs_look(&fs);
+            }
             loop_trees_write(&fs);
         }
     }
@@ -148,7 +172,8 @@ static int serve(void) {
     pthread_create(&house, NULL, keep_house, NULL);
     struct rlimit files;
     getrlimit(RLIMIT_NOFILE, &files);
-    if (loop_files_limit(&context, files.rlim_cur / 2) != 0 || loop_pace_start() != 0)
+    if (loop_files_limit(&context, files.rlim_cur / 2) != 0 || loop_pace_start() != 0 ||
+        loop_aside_start() != 0)
         return complain("cannot start", errno);
     loop_trees_write(&fs);
     puts("ready");
@@ -212,9 +237,11 @@ int main(int count, char **words) {
     }
     if (error) {
         fuse_session_unmount(context.session);
+        if (error == ESTALE)
+            return complain("the store is a copy, of which no file would find its objects", 0);
         return complain("cannot open the store", error);
     }
     int status = serve();
-    fuse_session_unmount(context.session);
+    pthread_once(&unmounted, unmount);
     return status;
 }

@@ -150,10 +150,14 @@ static void drop_privileges(fuse_req_t request, fuse_ino_t node, struct loop_fil
     if (!special || fuse_req_ctx(request)->uid == 0)
         return;
     struct stat st;
-    if (fstat(file->meta, &st) != 0 || fchmod(file->meta, st.st_mode & ~special & 07777) != 0)
-        return;
-    file->mode = st.st_mode & ~special;
-    fuse_lowlevel_notify_inval_inode(loop_context_of(request)->session, node, -1, 0);
+    pthread_mutex_lock(&file->lock);
+    bool is_dropped =
+        fstat(file->meta, &st) == 0 && fchmod(file->meta, st.st_mode & ~special & 07777) == 0;
+    if (is_dropped)
+        file->mode = st.st_mode & ~special;
+    pthread_mutex_unlock(&file->lock);
+    if (is_dropped)
+        fuse_lowlevel_notify_inval_inode(loop_context_of(request)->session, node, -1, 0);
 }
 
 static void job_of(fuse_req_t request, char job[LOOP_JOB_BYTES]) {
@@ -260,7 +264,8 @@ static int sync_object(struct loop_fs *fs, struct loop_file *file, uint32_t comp
                        uint32_t stripe, struct loop_answer *answer) {
     struct loop_target *target =
         loop_file_target(fs, &loop_file_layout(file)->parts[component], stripe);
-    int object = loop_file_object(fs, file, component, stripe);
+    int error = target ? loop_target_answer(target, false) : EIO;
+    int object = error ? -error : loop_file_object(fs, file, component, stripe);
     if (object < 0)
         return -object;
     uint64_t start_ns = loop_now_ns();

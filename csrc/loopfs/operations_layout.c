@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../layout.h"
+#include "aside.h"
 #include "defaults.h"
 #include "request.h"
 
@@ -18,6 +19,7 @@
 #define OBD_STATFS     0xC00866A4U
 #define GETOBDCOUNT    0x800866A8U
 #define START_BYTES    sizeof(struct iez_lov_plain)
+#define GROUPS_MAX     256
 #define OST_TABLE_STEP 64 /* the table of OSTs grows in such steps */
 
 /* Only a few bytes of an ioctl's argument come with it: the rest is fetched from who asks. */
@@ -35,6 +37,17 @@ static int memory_error(void) {
     return errno == EPERM ? EPERM : EFAULT;
 }
 
+static bool is_in_group(fuse_req_t request, gid_t group) {
+    if (fuse_req_ctx(request)->gid == group)
+        return true;
+    gid_t groups[GROUPS_MAX];
+    int count = fuse_req_getgroups(request, GROUPS_MAX, groups);
+    for (int i = 0; i < count && i < GROUPS_MAX; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
 /* Whether the MDS lets this user set the layout: it asks for the right to write. */
 static int may_write(fuse_req_t request, const struct loop_file *file, bool is_directory) {
     const struct fuse_ctx *who = fuse_req_ctx(request);
@@ -45,8 +58,8 @@ static int may_write(fuse_req_t request, const struct loop_file *file, bool is_d
         return 0;
     if (is_directory)
         return who->uid == st.st_uid ? 0 : EPERM;
-    mode_t bit = who->uid == st.st_uid ? S_IWUSR : who->gid == st.st_gid ? S_IWGRP : S_IWOTH;
-    return st.st_mode & bit ? 0 : EACCES;
+    mode_t others = is_in_group(request, st.st_gid) ? S_IWGRP : S_IWOTH;
+    return st.st_mode & (who->uid == st.st_uid ? S_IWUSR : others) ? 0 : EACCES;
 }
 
 static int set_file_layout(struct loop_fs *fs, struct loop_file *file, const unsigned char *wire,
@@ -78,7 +91,12 @@ static long get_layout(fuse_req_t request, struct loop_file *file, mode_t type, 
         return bytes < 0 ? loop_default_get(loop_context_of(request)->root, wire, room) : bytes;
     }
     struct loop_layout *layout = S_ISREG(type) ? loop_file_layout(file) : NULL;
-    return layout ? loop_layout_wire(layout, file->inode, wire, room) : -ENODATA;
+    if (!layout)
+        return -ENODATA;
+    pthread_mutex_lock(&file->lock);
+    long bytes = loop_layout_wire(layout, file->inode, wire, room);
+    pthread_mutex_unlock(&file->lock);
+    return bytes;
 }
 
 static mode_t type_of(fuse_req_t request, struct loop_file *file) {
@@ -234,18 +252,24 @@ static void reply_ioctl(fuse_req_t request, int answer, void *argument, size_t o
         fuse_reply_err(request, memory_error());
 }
 
-static void control(fuse_req_t request, fuse_ino_t node, unsigned command, void *argument,
-                    struct fuse_file_info *info, unsigned flags, const void *in, size_t in_bytes,
-                    size_t out_bytes) {
-    (void)info, (void)in, (void)in_bytes;
-    struct loop_file *file = loop_file_of(request, node);
+struct control_call {
+    fuse_req_t request;
+    struct loop_file *file;
+    unsigned command;
+    void *argument;
+    size_t out_bytes;
+};
+
+static void control_aside(void *given) {
+    struct control_call call = *(struct control_call *)given;
+    fuse_req_t request = call.request;
+    struct loop_file *file = call.file;
+    void *argument = call.argument;
+    size_t out_bytes = call.out_bytes;
     uint64_t count = 0;
     int answer = ENOTTY;
-    if (flags & FUSE_IOCTL_COMPAT) {
-        fuse_reply_err(request, ENOTTY);
-        return;
-    }
-    switch (command) {
+    free(given);
+    switch (call.command) {
     case IEZ_LOV_SETSTRIPE:
     case SETSTRIPE_NEW:
         answer = set_stripe(request, file, type_of(request, file), argument);
@@ -266,6 +290,23 @@ static void control(fuse_req_t request, fuse_ino_t node, unsigned command, void 
         }
     }
     reply_ioctl(request, answer, argument, out_bytes);
+}
+
+static void control(fuse_req_t request, fuse_ino_t node, unsigned command, void *argument,
+                    struct fuse_file_info *info, unsigned flags, const void *in, size_t in_bytes,
+                    size_t out_bytes) {
+    (void)info, (void)in, (void)in_bytes;
+    struct control_call *call = flags & FUSE_IOCTL_COMPAT ? NULL : malloc(sizeof *call);
+    int answer = flags & FUSE_IOCTL_COMPAT ? ENOTTY : ENOMEM;
+    if (call) {
+        *call = (struct control_call){request, loop_file_of(request, node), command, argument,
+                                      out_bytes};
+        answer = loop_aside(control_aside, call);
+    }
+    if (answer) {
+        free(call);
+        fuse_reply_err(request, answer);
+    }
 }
 
 /* Extended attributes */

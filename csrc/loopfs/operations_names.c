@@ -186,6 +186,10 @@ static void remove_name(fuse_req_t request, fuse_ino_t node, const char *name) {
     struct loop_file *parent = loop_file_of(request, node);
     /* Found rather than known: its layout is needed after its name is gone. */
     struct loop_file *before = loop_file_find(parent, name);
+    if (!before) {
+        fuse_reply_err(request, errno);
+        return;
+    }
     settle(request, before, unlinkat(parent->handle, name, 0));
 }
 
@@ -199,6 +203,10 @@ static void change_name(fuse_req_t request, fuse_ino_t node, const char *name, f
     struct loop_file *parent = loop_file_of(request, node);
     struct loop_file *new_parent = loop_file_of(request, new_node);
     struct loop_file *before = loop_file_find(new_parent, new_name);
+    if (!before && errno != ENOENT) {
+        fuse_reply_err(request, errno);
+        return;
+    }
     settle(request, before, renameat2(parent->handle, name, new_parent->handle, new_name, flags));
 }
 
@@ -206,7 +214,10 @@ static void open_directory(fuse_req_t request, fuse_ino_t node, struct fuse_file
     int fd = openat(loop_file_of(request, node)->handle, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     if (!directory) {
-        fuse_reply_err(request, errno);
+        int error = errno;
+        if (fd >= 0)
+            close(fd);
+        fuse_reply_err(request, error);
         return;
     }
     info->fh = (uintptr_t)directory;

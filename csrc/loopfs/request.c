@@ -194,6 +194,15 @@ static int check_extents(struct loop_layout *layout) {
     return 0;
 }
 
+/* Whether it can be told again. */
+static bool is_tellable(const struct loop_layout *layout) {
+    size_t bytes = sizeof(struct iez_lov_composite);
+    for (uint32_t i = 0; i < layout->count; i++)
+        bytes += sizeof(struct iez_lov_entry) + sizeof(struct iez_lov_plain) + IEZ_POOL_NAME_BYTES +
+                 layout->parts[i].stripe_count * sizeof(struct iez_lov_object);
+    return bytes <= IEZ_WIRE_MAX;
+}
+
 int loop_request_parse(struct loop_fs *fs, const unsigned char *wire, size_t bytes,
                        const char *pool, struct loop_layout **layout) {
     int count = iez_wire_components(wire, bytes);
@@ -220,6 +229,8 @@ int loop_request_parse(struct loop_fs *fs, const unsigned char *wire, size_t byt
     }
     if (!answer)
         answer = check_extents(made);
+    if (!answer && !is_tellable(made))
+        answer = E2BIG;
     if (answer) {
         loop_layout_free(made);
         return answer;

@@ -84,7 +84,7 @@ static bool read_pool(char *value, struct loop_settings *settings) {
         pool->osts[pool->count++] = (uint16_t)index;
     }
     settings->pool_count++;
-    return true;
+    return pool->count > 0;
 }
 
 static bool read_line(char *line, struct loop_settings *settings) {
@@ -105,7 +105,7 @@ static bool read_line(char *line, struct loop_settings *settings) {
     if (strcmp(line, "maxage") == 0)
         return read_small(value, 3600, &settings->maxage_s) && settings->maxage_s > 0;
     if (strcmp(line, "stripe_count") == 0)
-        return read_small(value, 65535, &settings->stripe_count);
+        return read_small(value, 65535, &settings->stripe_count) && settings->stripe_count > 0;
     if (strcmp(line, "stripe_size") == 0)
         return read_small(value, UINT32_MAX, &settings->stripe_size) &&
                settings->stripe_size % 65536 == 0;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../layout.h"
@@ -48,18 +49,18 @@ bool loop_piece_at(const struct loop_layout *layout, uint64_t offset, uint64_t b
             continue;
         /* Looked at first: who makes the objects may settle for fewer stripes meanwhile. */
         piece->is_instantiated = part->is_instantiated;
+        piece->component = i;
+        piece->bytes = bytes < part->end - offset ? bytes : part->end - offset;
+        if (!piece->is_instantiated)
+            return true; /* where it will lie, nobody knows yet */
         uint64_t size = part->stripe_size, in_stripe = offset % size;
         uint64_t row = offset / size / loop_stripes(part);
-        piece->component = i;
         piece->stripe = (uint32_t)(offset / size % loop_stripes(part));
         /* Counted from the start of the file, as Lustre does: the objects of a later component
          * begin with a hole. */
         piece->offset = row * size + in_stripe;
-        piece->bytes = size - in_stripe;
-        if (piece->bytes > bytes)
-            piece->bytes = bytes;
-        if (piece->bytes > part->end - offset)
-            piece->bytes = part->end - offset;
+        if (piece->bytes > size - in_stripe)
+            piece->bytes = size - in_stripe;
         return true;
     }
     return false;
@@ -94,15 +95,14 @@ static size_t record_bytes(const struct loop_component *part) {
     return (sizeof(struct iez_component) + listed(part) * sizeof(uint16_t) + 7) & ~7UL;
 }
 
-static void record_component(const struct loop_component *part, unsigned char *to) {
+static void record_component(const struct loop_component *part, bool is_made, unsigned char *to) {
     struct iez_component record = {
         .extent_end = part->end,
         .stripe_size_bytes = part->stripe_size,
         .pattern = part->pattern,
         .stripe_count = part->stripe_count,
         .ost_count = (uint16_t)listed(part),
-        .reserved = (uint32_t)part->start_ost << 16 |
-                    (part->is_instantiated ? STORED_INSTANTIATED : 0) |
+        .reserved = (uint32_t)part->start_ost << 16 | (is_made ? STORED_INSTANTIATED : 0) |
                     (part->is_all ? STORED_ALL : 0),
     };
     memcpy(record.pool, part->pool, sizeof record.pool);
@@ -111,7 +111,26 @@ static void record_component(const struct loop_component *part, unsigned char *t
         memcpy(to + sizeof record, part->osts, listed(part) * sizeof(uint16_t));
 }
 
-int loop_layout_store(int meta, const struct loop_layout *layout, uint64_t lazy_size) {
+/* What is new at the end comes first: where there is no room for it, the old record stays. */
+static int replace_record(int meta, const unsigned char *image, size_t bytes) {
+    struct stat st;
+    if (fstat(meta, &st) != 0)
+        return errno;
+    size_t old = (size_t)st.st_size < bytes ? (size_t)st.st_size : bytes;
+    if (old < bytes) {
+        ssize_t more = pwrite(meta, image + old, bytes - old, (off_t)old);
+        int answer = more < 0 ? errno : ENOSPC;
+        if (more != (ssize_t)(bytes - old))
+            return ftruncate(meta, (off_t)old) == 0 ? answer : EIO;
+    }
+    ssize_t rest = pwrite(meta, image, old, 0);
+    if (rest == (ssize_t)old)
+        return 0;
+    return rest < 0 ? errno : EIO;
+}
+
+int loop_layout_store(int meta, const struct loop_layout *layout, uint32_t made,
+                      uint64_t lazy_size) {
     size_t bytes = sizeof(struct stored);
     for (uint32_t i = 0; layout && i < layout->count; i++)
         bytes += record_bytes(&layout->parts[i]);
@@ -128,12 +147,10 @@ int loop_layout_store(int meta, const struct loop_layout *layout, uint64_t lazy_
     memcpy(image, &head, sizeof head);
     unsigned char *at = image + sizeof head;
     for (uint32_t i = 0; layout && i < layout->count; at += record_bytes(&layout->parts[i++]))
-        record_component(&layout->parts[i], at);
-    ssize_t written = pwrite(meta, image, bytes, 0);
+        record_component(&layout->parts[i], i == made || layout->parts[i].is_instantiated, at);
+    int answer = replace_record(meta, image, bytes);
     free(image);
-    if (written == (ssize_t)bytes)
-        return 0;
-    return written < 0 ? errno : ENOSPC;
+    return answer;
 }
 
 static bool load_component(const struct iez_component *record, struct loop_component *part) {
@@ -178,9 +195,12 @@ static struct loop_layout *load_record(const struct stored *head) {
 }
 
 int loop_layout_load(int meta, struct loop_layout **layout, uint64_t *lazy_size) {
-    static const size_t room = sizeof(struct stored) + IEZ_WIRE_MAX;
+    struct stat st;
     *layout = NULL;
     *lazy_size = 0;
+    if (fstat(meta, &st) != 0)
+        return errno;
+    size_t room = sizeof(struct stored) + (size_t)st.st_size;
     struct stored *head = malloc(room);
     if (!head)
         return ENOMEM;
@@ -194,6 +214,8 @@ int loop_layout_load(int meta, struct loop_layout **layout, uint64_t *lazy_size)
             *layout = load_record(head);
             answer = *layout ? 0 : EIO;
         }
+    } else if (bytes > 0) {
+        answer = EIO; /* damaged: it is not one without a layout */
     }
     free(head);
     return answer;

@@ -62,9 +62,12 @@ uint64_t loop_object_size(const struct loop_component *part, uint32_t stripe, ui
 /* How long the file is at least if the object is `object_size` long. */
 uint64_t loop_file_size(const struct loop_component *part, uint32_t stripe, uint64_t object_size);
 
-/* Keeps the layout in the file's own metadata. `lazy_size` is the size of a file that has no layout
- * (NULL) yet. 0, or an errno. */
-int loop_layout_store(int meta, const struct loop_layout *layout, uint64_t lazy_size);
+#define LOOP_NOTHING_MADE UINT32_MAX
+
+/* Keeps the layout in the file's own metadata; component number `made` counts as instantiated.
+ * `lazy_size` is the size of a file that has no layout (NULL) yet. 0, or an errno. */
+int loop_layout_store(int meta, const struct loop_layout *layout, uint32_t made,
+                      uint64_t lazy_size);
 
 /* 0, or an errno; *layout is NULL where there is none. */
 int loop_layout_load(int meta, struct loop_layout **layout, uint64_t *lazy_size);

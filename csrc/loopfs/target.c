@@ -63,6 +63,22 @@ int loop_target_open(struct loop_target *target, int directory, bool has_quota) 
     return 0;
 }
 
+void loop_target_recount(struct loop_target *target) {
+    if (!target->has_quota)
+        return;
+    pthread_mutex_lock(&target->quota_lock);
+    if (target->is_changed)
+        target->used_bytes = count_used(target->objects);
+    target->is_changed = false;
+    pthread_mutex_unlock(&target->quota_lock);
+}
+
+/* With the lock held. */
+static void book(struct loop_target *target, int64_t bytes) {
+    atomic_fetch_add(&target->used_bytes, bytes);
+    target->is_changed = true;
+}
+
 void loop_target_set(struct loop_target *target, const struct loop_ost_settings *settings) {
     atomic_store(&target->states, settings->states);
     atomic_store(&target->size_bytes, settings->size_bytes);
@@ -81,7 +97,8 @@ int loop_target_space(struct loop_target *target, struct loop_space *space) {
         .files_free = below.f_ffree,
     };
     if (target->has_quota) {
-        int64_t left = (int64_t)target->size_bytes - target->used_bytes;
+        int64_t used = target->used_bytes > 0 ? target->used_bytes : 0;
+        int64_t left = (int64_t)target->size_bytes - used;
         uint64_t free_bytes = left > 0 ? (uint64_t)left : 0;
         space->size_bytes = target->size_bytes;
         space->free_bytes = free_bytes;
@@ -129,7 +146,9 @@ static size_t what_fits(int object, size_t bytes, off_t offset, uint64_t room) {
             return bytes;
         off_t data = lseek(object, hole, SEEK_DATA);
         off_t hole_end = data < 0 || data > end ? end : data;
-        off_t first = hole / BLOCK_BYTES * BLOCK_BYTES;
+        /* A block of which a part is data is there already. */
+        off_t before = hole && lseek(object, hole - 1, SEEK_DATA) == hole - 1 ? BLOCK_BYTES - 1 : 0;
+        off_t first = (hole + before) / BLOCK_BYTES * BLOCK_BYTES;
         uint64_t cost =
             (uint64_t)((hole_end + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES - first);
         if (cost > room) {
@@ -155,7 +174,7 @@ ssize_t loop_target_write(struct loop_target *target, int object, const void *da
         bytes = what_fits(object, bytes, offset, room);
     if (bytes)
         done = write_whole(object, data, bytes, offset);
-    atomic_fetch_add(&target->used_bytes, allocated(object) - before);
+    book(target, allocated(object) - before);
     pthread_mutex_unlock(&target->quota_lock);
     return done;
 }
@@ -165,7 +184,7 @@ int loop_target_truncate(struct loop_target *target, int object, off_t size) {
     int64_t before = allocated(object);
     int answer = ftruncate(object, size) == 0 ? 0 : errno;
     if (target->has_quota)
-        atomic_fetch_add(&target->used_bytes, allocated(object) - before);
+        book(target, allocated(object) - before);
     pthread_mutex_unlock(&target->quota_lock);
     return answer;
 }
@@ -176,7 +195,7 @@ int loop_target_punch(struct loop_target *target, int object, off_t offset, off_
     int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
     int answer = fallocate(object, mode, offset, bytes) == 0 ? 0 : errno;
     if (target->has_quota)
-        atomic_fetch_add(&target->used_bytes, allocated(object) - before);
+        book(target, allocated(object) - before);
     pthread_mutex_unlock(&target->quota_lock);
     return answer;
 }
@@ -186,7 +205,7 @@ void loop_target_remove(struct loop_target *target, const char *name) {
     pthread_mutex_lock(&target->quota_lock);
     bool is_known = fstatat(target->objects, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (unlinkat(target->objects, name, 0) == 0 && is_known && target->has_quota)
-        atomic_fetch_sub(&target->used_bytes, (int64_t)st.st_blocks * 512);
+        book(target, -(int64_t)st.st_blocks * 512);
     pthread_mutex_unlock(&target->quota_lock);
 }
 

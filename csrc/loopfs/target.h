@@ -24,6 +24,7 @@ struct loop_target {
     _Atomic uint64_t size_bytes;
     _Atomic int64_t used_bytes; /* with has_quota */
     pthread_mutex_t quota_lock;
+    bool is_changed; /* since its space was counted; with the lock */
     struct loop_bucket bucket;
     struct loop_bucket *oss_bucket;
     struct loop_counts counts;
@@ -52,6 +53,9 @@ int loop_target_open(struct loop_target *target, int directory, bool has_quota);
 
 /* Takes over what may change while mounted. */
 void loop_target_set(struct loop_target *target, const struct loop_ost_settings *settings);
+
+/* Counts its space anew, if something was written or removed since. */
+void loop_target_recount(struct loop_target *target);
 
 int loop_target_space(struct loop_target *target, struct loop_space *space);
 

@@ -59,7 +59,7 @@ def start(store: Store) -> None:
         # What libfuse had to say comes before what became of it.
         last = [line.removeprefix("iez-loopfs: ") for line in reversed(lines[-2:])]
         why = ": ".join(last) or "it ended at once"
-        raise LoopbackError(f"the daemon does not start: {why}")
+        raise LoopbackError(f"the daemon does not start: {why}", "name another DIR or --store")
     # Its end is nobody's business here: it outlives this process.
     process.returncode = 0
 

@@ -18,7 +18,7 @@ _MADE_MOUNT = "made-mount-point"  # holds its name: `up` made it, so it is remov
 # All that a store may hold: what is not here is somebody else's and is left alone.
 CONTENTS = (
     CONFIG_FILE, "meta", "mdt", "ost", "image", "client", "server", "log", "daemon", "generation",
-    _MADE_MOUNT,
+    "identity", _MADE_MOUNT,
 )  # fmt: skip
 
 

@@ -36,6 +36,12 @@ class Model:
         self.fd = os.open(name, NEW | os.O_EXCL, 0o644)
         self.bytes = bytearray()
 
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)
+
     def write(self, data: bytes, offset: int) -> None:
         assert os.pwrite(self.fd, data, offset) == len(data)
         self._grow(offset + len(data))
@@ -60,28 +66,28 @@ class Model:
 
 @check()
 def writes_around_stripe_boundaries(place: Place) -> None:
-    model = Model("file")
-    for k in (0, 1, 2, 4, 5, 6, 16):
-        for delta in (-1, 0, 1):
-            for length in (1, 2, 3, STRIPE - 1, STRIPE, STRIPE + 1):
-                offset = max(0, k * STRIPE + delta)
-                model.write(pattern(length, offset + length), offset)
-    model.compare()
-    for offset in range(STRIPE - 2, STRIPE + 3):
-        for length in (1, 2, STRIPE, 5 * STRIPE + 1):
-            assert os.pread(model.fd, length, offset) == model.bytes[offset : offset + length]
+    with Model("file") as model:
+        for k in (0, 1, 2, 4, 5, 6, 16):
+            for delta in (-1, 0, 1):
+                for length in (1, 2, 3, STRIPE - 1, STRIPE, STRIPE + 1):
+                    offset = max(0, k * STRIPE + delta)
+                    model.write(pattern(length, offset + length), offset)
+        model.compare()
+        for offset in range(STRIPE - 2, STRIPE + 3):
+            for length in (1, 2, STRIPE, 5 * STRIPE + 1):
+                assert os.pread(model.fd, length, offset) == model.bytes[offset : offset + length]
 
 
 @check()
 def large_unaligned_writes_in_one_call(place: Place) -> None:
-    model = Model("file")
-    data = pattern(3 * MIB + 17)
-    model.write(data, 12_345)
-    model.write(pattern(2 * MIB, 5), 1)
-    model.compare()
-    with opened("file", os.O_RDONLY) as fd:
-        assert os.read(fd, 4 * MIB) == model.bytes
-        assert os.read(fd, 10) == b""
+    with Model("file") as model:
+        data = pattern(3 * MIB + 17)
+        model.write(data, 12_345)
+        model.write(pattern(2 * MIB, 5), 1)
+        model.compare()
+        with opened("file", os.O_RDONLY) as fd:
+            assert os.read(fd, 4 * MIB) == model.bytes
+            assert os.read(fd, 10) == b""
 
 
 @check()
@@ -99,27 +105,27 @@ def vectors_of_odd_pieces(place: Place) -> None:
 
 @check()
 def holes_read_as_zeros(place: Place) -> None:
-    model = Model("file")
-    model.write(b"end", 9 * STRIPE + 100)
-    model.compare()
-    model.write(b"middle", 3 * STRIPE - 3)
-    model.truncate(20 * STRIPE + 1)
-    model.compare()
+    with Model("file") as model:
+        model.write(b"end", 9 * STRIPE + 100)
+        model.compare()
+        model.write(b"middle", 3 * STRIPE - 3)
+        model.truncate(20 * STRIPE + 1)
+        model.compare()
 
 
 @check()
 def what_was_cut_off_does_not_come_back(place: Place) -> None:
-    model = Model("file")
-    chance = random.Random(4)
-    for size in (0, 1, STRIPE - 1, STRIPE, STRIPE + 1, 4 * STRIPE, 5 * STRIPE, 5 * STRIPE + 7,
-                 7 * STRIPE - 1, 11 * STRIPE + 4096):  # fmt: skip
-        model.write(pattern(12 * STRIPE, size), 0)
-        model.truncate(size)
-        model.compare()
-        model.truncate(size + chance.randrange(6 * STRIPE))
-        model.compare()
-        model.write(b"x", 13 * STRIPE)
-        model.compare()
+    with Model("file") as model:
+        chance = random.Random(4)
+        for size in (0, 1, STRIPE - 1, STRIPE, STRIPE + 1, 4 * STRIPE, 5 * STRIPE, 5 * STRIPE + 7,
+                     7 * STRIPE - 1, 11 * STRIPE + 4096):  # fmt: skip
+            model.write(pattern(12 * STRIPE, size), 0)
+            model.truncate(size)
+            model.compare()
+            model.truncate(size + chance.randrange(6 * STRIPE))
+            model.compare()
+            model.write(b"x", 13 * STRIPE)
+            model.compare()
 
 
 @check()
@@ -227,24 +233,29 @@ def fallocate(fd: int, mode: int, offset: int, length: int) -> bool:
 
 @check()
 def space_is_allocated_or_refused_as_a_whole(place: Place) -> None:
-    model = Model("file")
-    model.write(pattern(10 * STRIPE), 0)
-    if fallocate(model.fd, 0, 8 * STRIPE, 4 * STRIPE + 5):
-        model.bytes.extend(bytes(12 * STRIPE + 5 - len(model.bytes)))
-    model.compare()
-    fallocate(model.fd, KEEP_SIZE, 20 * STRIPE, STRIPE)
-    model.compare()
-    for offset, length in ((3, 10), (STRIPE - 1, 3 * STRIPE), (5 * STRIPE, STRIPE), (100, 4096)):
-        if fallocate(model.fd, PUNCH_HOLE | KEEP_SIZE, offset, length):
-            model.bytes[offset : offset + length] = bytes(length)
+    with Model("file") as model:
+        model.write(pattern(10 * STRIPE), 0)
+        if fallocate(model.fd, 0, 8 * STRIPE, 4 * STRIPE + 5):
+            model.bytes.extend(bytes(12 * STRIPE + 5 - len(model.bytes)))
         model.compare()
-    if fallocate(model.fd, ZERO_RANGE, 8 * STRIPE - 9, 2 * STRIPE):
-        model.bytes[8 * STRIPE - 9 : 10 * STRIPE - 9] = bytes(2 * STRIPE)
-    model.compare()
-    size = len(model.bytes)
-    os.posix_fallocate(model.fd, 0, size + 7 * STRIPE)
-    model.bytes.extend(bytes(7 * STRIPE))
-    model.compare()
+        fallocate(model.fd, KEEP_SIZE, 20 * STRIPE, STRIPE)
+        model.compare()
+        for offset, length in (
+            (3, 10),
+            (STRIPE - 1, 3 * STRIPE),
+            (5 * STRIPE, STRIPE),
+            (100, 4096),
+        ):
+            if fallocate(model.fd, PUNCH_HOLE | KEEP_SIZE, offset, length):
+                model.bytes[offset : offset + length] = bytes(length)
+            model.compare()
+        if fallocate(model.fd, ZERO_RANGE, 8 * STRIPE - 9, 2 * STRIPE):
+            model.bytes[8 * STRIPE - 9 : 10 * STRIPE - 9] = bytes(2 * STRIPE)
+        model.compare()
+        size = len(model.bytes)
+        os.posix_fallocate(model.fd, 0, size + 7 * STRIPE)
+        model.bytes.extend(bytes(7 * STRIPE))
+        model.compare()
 
 
 @check()

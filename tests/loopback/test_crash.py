@@ -247,7 +247,7 @@ def listed_in_image(image: Path) -> list[tuple[str, int]]:
     command = ["/usr/sbin/debugfs", "-R", "ls -p /objects", image]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     fields = [line.split("/") for line in done.stdout.split()]
-    return [(field[5], int(field[6])) for field in fields if field[5] not in (".", "..")]
+    return [(field[5], int(field[6])) for field in fields if field[5] not in ("", ".", "..")]
 
 
 def kill(mounted: Mounted) -> None:

@@ -1,4 +1,4 @@
-"""However a loopback file system ends, its files stay until they are to go, and then nothing stays."""
+"""A loopback file system keeps its files however it ends, and leaves nothing once they are gone."""
 
 import errno
 import os
@@ -22,8 +22,6 @@ from posix_checks import raises
 
 pytestmark = pytest.mark.fuse
 
-# It sees a copy of all mounts: its own cannot be ended from there, and others are held by it.
-private_mounts = pytest.mark.xfail(strict=True, reason="a daemon with images holds all mounts")
 KINDS = [["--directories"], pytest.param(["--images"], marks=needs_root)]
 
 
@@ -176,9 +174,7 @@ def test_dead_mount_is_no_obstacle(command: str, kind: list[str], home: Home) ->
     assert not mount.exists()
 
 
-@pytest.mark.parametrize(
-    "kind", [KINDS[0], pytest.param(["--images"], marks=[needs_root, private_mounts])]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_terminated_daemon_unmounts(kind: list[str], home: Home) -> None:
     mount = home.root / "mount"
     store = home.up(*kind, "--size", "16M", mount)
@@ -192,7 +188,6 @@ def test_terminated_daemon_unmounts(kind: list[str], home: Home) -> None:
 
 
 @needs_root
-@private_mounts
 def test_daemons_have_nothing_to_do_with_each_others_mounts(home: Home) -> None:
     one = home.up(home.root / "one")
     home.up("--images", "--size", "16M", home.root / "two")

@@ -32,11 +32,6 @@ EXTRA_BYTES = {"directories": 0, "images": 2 * BLOCK}
 WAIT_S = 20
 PUNCH = 0x01 | 0x02  # FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
 images = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount images")
-# Bytes behind the end of a file count as a new block, also where the block is there.
-counts_last_block_twice = pytest.mark.xfail(strict=True, reason="the last block is counted twice")
-# What a file takes grows after it was written, by the blocks that tell where its pieces are; that
-# is not counted when it comes, but is taken off when the file goes.
-counts_pieces_once = pytest.mark.xfail(strict=True, reason="more is given back than was taken")
 
 
 @pytest.fixture(scope="module", params=["directories", pytest.param("images", marks=images)])
@@ -145,7 +140,6 @@ def test_file_takes_all_its_ost_has_and_no_more(
 
 
 @pytest.mark.parametrize("kind", ["directories"], indirect=True)
-@counts_last_block_twice
 def test_full_ost_takes_the_rest_of_a_block_that_is_there(mounted: Mounted, folder: Path) -> None:
     with file_on(folder / "file", 1) as fd, file_on(folder / "other", 1) as other:
         os.pwrite(fd, b"start", 0)
@@ -255,7 +249,6 @@ def test_many_small_files_take_a_block_each(mounted: Mounted, folder: Path) -> N
     assert before - room(mounted, 0) == 50 * BLOCK
 
 
-@counts_pieces_once
 def test_file_in_many_pieces_gives_back_what_it_took(loopback: Loopback) -> None:
     with loopback(osts=1, size=str(OST_BYTES)) as mounted:
         before = room(mounted, 0)
