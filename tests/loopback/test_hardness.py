@@ -161,7 +161,7 @@ def test_component_that_could_not_be_kept_is_not_written_either(home: Home) -> N
     """Where its metadata find no room, a write fails, and what was there is there afterwards."""
     mount = home.root / "mount"
     store = home.up(mount)
-    wide = v1(2000, 64 * KIB, pattern=RAID0 | OVERSTRIPING)
+    wide = v1(300, 64 * KIB, pattern=RAID0 | OVERSTRIPING)
     fd = create(mount / "file", composite((MIB, v1(1, 64 * KIB)), (EOF, wide)))
     os.pwrite(fd, b"first", 0)
     limit = (store.path / "meta" / "file").stat().st_size + 100
