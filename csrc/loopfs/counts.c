@@ -1,5 +1,7 @@
 #include "counts.h"
 
+#include "pace.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,16 +22,10 @@ static const struct {
 static const char *const unused[] = {"getattr",  "setattr",  "statfs",  "get_info",
                                      "set_info", "quotactl", "prealloc"};
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 void loop_counts_init(struct loop_counts *counts) {
     memset(counts, 0, sizeof *counts);
     pthread_mutex_init(&counts->lock, NULL);
-    counts->all.start_s = now_s();
+    counts->all.start_s = loop_wall_s();
 }
 
 static struct loop_job *find(struct loop_counts *counts, const char *id, double time_s) {
@@ -75,7 +71,7 @@ static void add_all(struct loop_job *job, enum loop_operation operation, uint64_
 
 void loop_count(struct loop_counts *counts, const char *job, enum loop_operation operation,
                 uint64_t bytes, uint64_t takes_us) {
-    double time_s = now_s();
+    double time_s = loop_wall_s();
     pthread_mutex_lock(&counts->lock);
     add_all(&counts->all, operation, bytes, takes_us, time_s);
     struct loop_job *own = *job ? find(counts, job, time_s) : NULL;

@@ -4,38 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "../layout.h"
 #include "aside.h"
+#include "caller.h"
 #include "defaults.h"
 #include "request.h"
 
-#define SETSTRIPE_NEW  0xC020669AU
-#define GETSTRIPE      0x4008669BU
-#define GETSTRIPE_NEW  0x8020669BU
-#define OBD_STATFS     0xC00866A4U
-#define GETOBDCOUNT    0x800866A8U
-#define START_BYTES    sizeof(struct iez_lov_plain)
-#define GROUPS_MAX     256
-#define OST_TABLE_STEP 64 /* the table of OSTs grows in such steps */
-
-/* Only a few bytes of an ioctl's argument come with it: the rest is fetched from who asks. */
-static bool fetch(fuse_req_t request, const void *from, void *to, size_t bytes) {
-    struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)from, bytes};
-    return process_vm_readv(fuse_req_ctx(request)->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
-static bool hand_out(fuse_req_t request, void *to, const void *from, size_t bytes) {
-    struct iovec here = {(void *)(uintptr_t)from, bytes}, there = {to, bytes};
-    return process_vm_writev(fuse_req_ctx(request)->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
-static int memory_error(void) {
-    return errno == EPERM ? EPERM : EFAULT;
-}
+#define SETSTRIPE_NEW 0xC020669AU
+#define GETSTRIPE     0x4008669BU
+#define GETSTRIPE_NEW 0x8020669BU
+#define OBD_STATFS    0xC00866A4U
+#define GETOBDCOUNT   0x800866A8U
+#define START_BYTES   sizeof(struct iez_lov_plain)
+#define GROUPS_MAX    256
 
 static bool is_in_group(fuse_req_t request, gid_t group) {
     if (fuse_req_ctx(request)->gid == group)
@@ -109,13 +93,13 @@ static mode_t type_of(fuse_req_t request, struct loop_file *file) {
 static int set_stripe(fuse_req_t request, struct loop_file *file, mode_t type, void *argument) {
     unsigned char wire[IEZ_WIRE_MAX], start[START_BYTES];
     uint32_t inject = loop_fs_of(request)->inject;
-    if (!fetch(request, argument, start, sizeof start))
-        return memory_error();
+    if (!loop_fetch(request, argument, start, sizeof start))
+        return loop_memory_error();
     size_t bytes = loop_request_bytes(start);
     if (bytes < START_BYTES || bytes > sizeof wire)
         return EINVAL;
-    if (!fetch(request, argument, wire, bytes))
-        return memory_error();
+    if (!loop_fetch(request, argument, wire, bytes))
+        return loop_memory_error();
     if (S_ISDIR(type) && memcmp(start, &(uint32_t){IEZ_MAGIC_COMP}, 4) == 0)
         return EOPNOTSUPP;
     if (inject)
@@ -126,7 +110,7 @@ static int set_stripe(fuse_req_t request, struct loop_file *file, mode_t type, v
     /* The answer overwrites the request, as far as there is room. */
     long length = get_layout(request, file, type, wire, sizeof wire);
     if (length > 0)
-        hand_out(request, argument, wire, (size_t)length < bytes ? (size_t)length : bytes);
+        loop_hand_out(request, argument, wire, (size_t)length < bytes ? (size_t)length : bytes);
     return 0;
 }
 
@@ -151,92 +135,12 @@ static int get_stripe(fuse_req_t request, struct loop_file *file, mode_t type, v
     long bytes = get_layout(request, file, type, wire, sizeof wire);
     if (bytes < 0)
         return (int)-bytes;
-    if (!fetch(request, argument, &asked, sizeof asked))
-        return memory_error();
+    if (!loop_fetch(request, argument, &asked, sizeof asked))
+        return loop_memory_error();
     bool is_legacy = asked.magic == IEZ_MAGIC_V1 || asked.magic == IEZ_MAGIC_V3;
     if (S_ISREG(type) && is_legacy && loop_file_layout(file)->is_composite)
         bytes = legacy_layout(file, &asked, wire, sizeof wire);
-    return hand_out(request, argument, wire, (size_t)bytes) ? 0 : memory_error();
-}
-
-/* The packed buffer of IOC_OBD_STATFS, as far as it is used. */
-struct statfs_request {
-    uint32_t bytes, version;
-    unsigned char unused[472];
-    uint32_t statfs_bytes;
-    uint64_t statfs;
-    uint32_t uuid_bytes;
-    uint64_t uuid;
-    unsigned char unused2[64];
-    uint32_t type;
-    uint32_t pad;
-    uint32_t index;
-    uint32_t pad2;
-};
-_Static_assert(offsetof(struct statfs_request, statfs) == 488, "statfs request");
-_Static_assert(offsetof(struct statfs_request, uuid) == 504, "statfs request");
-_Static_assert(offsetof(struct statfs_request, type) == 576, "statfs request");
-_Static_assert(sizeof(struct statfs_request) == 592, "statfs request");
-
-struct statfs_answer {
-    uint64_t type, blocks, free, available, files, files_free;
-    unsigned char fsid[40];
-    uint32_t block_bytes, name_bytes;
-    uint64_t bytes_max;
-    uint32_t state, precreated;
-    uint32_t spare[8];
-};
-_Static_assert(sizeof(struct statfs_answer) == 144, "statfs answer");
-
-static uint32_t state_bits(uint32_t states) {
-    return (states & IEZ_OST_DEGRADED ? 0x1 : 0) | (states & IEZ_OST_READONLY ? 0x2 : 0) |
-           (states & IEZ_OST_NOCREATE ? 0x4 : 0) | (states & IEZ_OST_FULL ? 0x20 : 0);
-}
-
-static int ost_status(fuse_req_t request, void *argument) {
-    struct loop_fs *fs = loop_fs_of(request);
-    struct statfs_request asked;
-    if (!fetch(request, argument, &asked, sizeof asked))
-        return memory_error();
-    if (asked.bytes != sizeof asked || !(asked.type & 2))
-        return EINVAL;
-    uint32_t last = fs->targets[fs->target_count - 1].index;
-    struct loop_target *target = loop_fs_target(fs, asked.index);
-    if (!target)
-        return asked.index <= last / OST_TABLE_STEP * OST_TABLE_STEP + OST_TABLE_STEP - 1 ? EAGAIN
-                                                                                          : ENODEV;
-    if (target->states & IEZ_OST_INACTIVE)
-        return ENODATA;
-    struct loop_space space;
-    if ((target->states & LOOP_OST_DEAD) || loop_target_space(target, &space) != 0)
-        return EIO;
-    struct statfs_answer answer = {
-        .blocks = space.size_bytes / 4096,
-        .free = space.free_bytes / 4096,
-        .available = space.available_bytes / 4096,
-        .files = space.files,
-        .files_free = space.files_free,
-        .block_bytes = 4096,
-        .name_bytes = 255,
-        .state = state_bits(target->states),
-    };
-    char uuid[40] = "";
-    snprintf(uuid, sizeof uuid, "%s-OST%04x_UUID", fs->settings.fs_name, target->index);
-    size_t uuid_bytes = asked.uuid_bytes < sizeof uuid ? asked.uuid_bytes : sizeof uuid;
-    if (asked.statfs_bytes < sizeof answer)
-        return EINVAL;
-    if (!hand_out(request, (void *)(uintptr_t)asked.statfs, &answer, sizeof answer) ||
-        !hand_out(request, (void *)(uintptr_t)asked.uuid, uuid, uuid_bytes))
-        return memory_error();
-    return 0;
-}
-
-static int count_osts(fuse_req_t request, void *argument, uint64_t *answer) {
-    uint32_t wants_mdts = 0;
-    if (!fetch(request, argument, &wants_mdts, sizeof wants_mdts))
-        return memory_error();
-    *answer = wants_mdts ? 1 : loop_fs_of(request)->target_count;
-    return 0;
+    return loop_hand_out(request, argument, wire, (size_t)bytes) ? 0 : loop_memory_error();
 }
 
 /* What the kernel copies back by itself would undo what was handed out: it gets the same bytes. */
@@ -246,10 +150,10 @@ static void reply_ioctl(fuse_req_t request, int answer, void *argument, size_t o
         fuse_reply_err(request, answer);
     else if (out_bytes == 0)
         fuse_reply_ioctl(request, 0, NULL, 0);
-    else if (out_bytes <= sizeof out && fetch(request, argument, out, out_bytes))
+    else if (out_bytes <= sizeof out && loop_fetch(request, argument, out, out_bytes))
         fuse_reply_ioctl(request, 0, out, out_bytes);
     else
-        fuse_reply_err(request, memory_error());
+        fuse_reply_err(request, loop_memory_error());
 }
 
 struct control_call {
@@ -279,10 +183,10 @@ static void control_aside(void *given) {
         answer = get_stripe(request, file, type_of(request, file), argument);
         break;
     case OBD_STATFS:
-        answer = ost_status(request, argument);
+        answer = loop_ost_status(request, argument);
         break;
     case GETOBDCOUNT:
-        answer = count_osts(request, argument, &count);
+        answer = loop_count_osts(request, argument, &count);
         if (!answer) {
             fuse_reply_ioctl(request, 0, &count,
                              out_bytes < sizeof count ? out_bytes : sizeof count);

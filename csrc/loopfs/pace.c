@@ -24,6 +24,12 @@ uint64_t loop_now_ns(void) {
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
+double loop_wall_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 static uint64_t time_of(uint64_t bytes, uint64_t rate) {
     return (uint64_t)((double)bytes * 1e9 / (double)rate);
 }

@@ -17,6 +17,7 @@ struct loop_bucket {
 };
 
 uint64_t loop_now_ns(void); /* of the monotonic clock */
+double loop_wall_s(void);   /* of the clock on the wall */
 
 /* What becomes of a piece of work. */
 struct loop_work {

@@ -1,25 +1,21 @@
 #include "rpcs.h"
 
+#include "pace.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 void loop_rpcs_init(struct loop_rpcs *rpcs) {
     memset(rpcs, 0, sizeof *rpcs);
     pthread_mutex_init(&rpcs->lock, NULL);
-    rpcs->start_s = rpcs->last_s = now_s();
+    rpcs->start_s = rpcs->last_s = loop_wall_s();
 }
 
 void loop_rpc(struct loop_rpcs *rpcs, bool is_write, uint64_t bytes, uint64_t start_ns,
               uint64_t done_ns) {
     struct loop_flow *flow = &rpcs->flows[is_write];
-    double time_s = now_s();
+    double time_s = loop_wall_s();
     pthread_mutex_lock(&rpcs->lock);
     rpcs->last_s = time_s;
     while (flow->under_way && flow->done_ns[flow->first] <= start_ns) {
