@@ -38,6 +38,7 @@ OSC_ROOTS = (
 LOOPBACK_TYPE = "fuse.iez-loopfs"
 # The suffix is the mount's instance. On an MDS there are also names that end in -osc-MDT0000.
 _OSC_NAME = re.compile(r"(?P<fs>.+)-OST(?P<index>[0-9a-f]{4})-osc-(?P<instance>[0-9a-f]+)")
+_INSTANCE = re.compile(r"^instance (\w+)$", re.MULTILINE)  # of a store's settings
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -78,8 +79,9 @@ class Mount:
 
     @property
     def key(self) -> str:
-        """Mounts with the same key are of the same file system."""
-        return str(self.store or self.fs_name)
+        """Mounts with the same key are of the same file system. A store's place may have held
+        another one before."""
+        return f"{self.store} {_instance(self.store)}" if self.store else self.fs_name
 
     def osc_roots(self, lustre: Sequence[Path] | None = None) -> dict[str, Path]:
         """Where its OSTs show themselves, by the name of the tree."""
@@ -153,6 +155,14 @@ def client_mounts(mounts_file: Path | None = None) -> list[Mount]:
         store = Path(source) if words[2] == LOOPBACK_TYPE else None
         found.append(Mount(name.partition("/")[0], directory, store))
     return found
+
+
+def _instance(store: Path) -> str:
+    try:
+        found = _INSTANCE.search((store / "config").read_text(errors="replace"))
+    except OSError:
+        return ""
+    return found[1] if found else ""
 
 
 def loopback_mounts() -> dict[str, Path]:

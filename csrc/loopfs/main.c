@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <mntent.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -66,31 +65,34 @@ static int mount_image(const char *store, uint32_t index) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EIO;
 }
 
-/* In here no mount of this kind, our own or another's, may stay alive beyond its end elsewhere. */
-static void detach_loopbacks(void) {
-    FILE *mounts = setmntent("/proc/self/mounts", "r");
-    for (struct mntent *entry; mounts && (entry = getmntent(mounts));)
-        if (strcmp(entry->mnt_type, "fuse.iez-loopfs") == 0)
-            umount2(entry->mnt_dir, MNT_DETACH);
-    if (mounts)
-        endmntent(mounts);
+/* Mounts the images where nobody else sees them, and opens what is on them: that keeps them alive
+ * when the namespace ends with its thread, and nothing else in it. */
+static void *open_images(void *given) {
+    const char *store = given;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        return (void *)(intptr_t)errno;
+    int answer = 0, before = fs.store;
+    for (uint32_t i = 0; !answer && i < fs.settings.ost_count; i++)
+        answer = mount_image(store, fs.settings.osts[i].index);
+    /* What was opened before leads to the directories below the mounts. */
+    fs.store = answer ? -1 : open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!answer)
+        answer = fs.store < 0 ? errno : loop_fs_open(&fs);
+    if (fs.store >= 0)
+        close(fs.store);
+    fs.store = before;
+    return (void *)(intptr_t)answer;
 }
 
-/* The images are mounted where nobody else sees them, and are gone when this process is, whatever
- * ends it. */
-static int mount_images(const char *store) {
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-        return errno;
-    detach_loopbacks();
-    for (uint32_t i = 0; i < fs.settings.ost_count; i++) {
-        int answer = mount_image(store, fs.settings.osts[i].index);
-        if (answer)
-            return answer;
-    }
-    /* What was opened before leads to the directories below the mounts. */
-    close(fs.store);
-    fs.store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fs.store < 0 ? errno : 0;
+static int open_targets(char *store) {
+    if (!fs.settings.has_images)
+        return loop_fs_open(&fs);
+    pthread_t thread;
+    void *answer;
+    int error = pthread_create(&thread, NULL, open_images, store);
+    if (error || (error = pthread_join(thread, &answer)))
+        return error;
+    return (int)(intptr_t)answer;
 }
 
 static void reload(void) {
@@ -116,10 +118,6 @@ static void *keep_house(void *nothing) {
         if (number == SIGHUP) {
             reload();
         } else if (number == SIGTERM || number == SIGINT) {
-            /* With images the mount is not to be seen from here: fusermount unmounts what has lost
-             * its daemon. */
-            if (fs.settings.has_images)
-                _exit(0);
             /* The loop ends when the kernel answers the next read; unmounting makes it. */
             fuse_session_exit(context.session);
             pthread_once(&unmounted, unmount);
@@ -224,12 +222,7 @@ int main(int count, char **words) {
     loop_add_layout_operations(&operations);
     if (mount_session(store, &operations) != 0)
         return 1;
-    error = fs.settings.has_images ? mount_images(store) : 0;
-    if (error) {
-        fuse_session_unmount(context.session);
-        return complain("cannot mount the images of the OSTs", error);
-    }
-    error = loop_fs_open(&fs);
+    error = open_targets(store);
     if (!error) {
         loop_fs_sweep(&fs);
         context.root = loop_files_start(&fs);

@@ -81,6 +81,9 @@ def observe(
         from iez_client.observe.look import look
 
         seen |= look(stale, seen, until_s)
+        # Loopback file systems, whose keys are paths, never come back once they are gone.
+        here = {mount.key for mount in mounts}
+        seen = {key: each for key, each in seen.items() if key in here or key[0] != "/"}
         cache.store(file, seen)
     now_s = time.time()
     return [

@@ -195,6 +195,24 @@ def test_daemons_have_nothing_to_do_with_each_others_mounts(home: Home) -> None:
     assert ends_by_itself(one)
 
 
+@needs_root
+def test_daemon_with_images_holds_no_other_mount_of_the_machine(home: Home) -> None:
+    store = home.up("--images", "--size", "16M", home.root / "mount")
+    own = os.readlink("/proc/self/ns/mnt")
+    threads = Path(f"/proc/{store.pid}/task").glob("*/ns/mnt")
+    assert {os.readlink(each) for each in threads} == {own}
+
+
+def test_another_file_system_in_the_same_place_is_another_one(home: Home) -> None:
+    mount = home.root / "mount"
+    for count in (3, 2):
+        home.up("--name", "same", "--osts", str(count), mount)
+        told = must(home.iez("osts")).stdout
+        rows = [line for line in told.splitlines() if line.startswith("same-OST")]
+        assert len(rows) == count
+        must(home.iez("loopback", "down", mount))
+
+
 def test_clean_spares_what_is_up(home: Home) -> None:
     for name in ("up", "kept", "dead"):
         home.up(home.root / name)
