@@ -198,9 +198,9 @@ def test_daemons_have_nothing_to_do_with_each_others_mounts(home: Home) -> None:
 @needs_root
 def test_daemon_with_images_holds_no_other_mount_of_the_machine(home: Home) -> None:
     store = home.up("--images", "--size", "16M", home.root / "mount")
-    own = os.readlink("/proc/self/ns/mnt")
+    own = Path("/proc/self/ns/mnt").readlink()
     threads = Path(f"/proc/{store.pid}/task").glob("*/ns/mnt")
-    assert {os.readlink(each) for each in threads} == {own}
+    assert {each.readlink() for each in threads} == {own}
 
 
 def test_another_file_system_in_the_same_place_is_another_one(home: Home) -> None:
