@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from iez_client.filesystems import FileSystem
 from iez_client.learn import stored
-from iez_client.learn.beside import Beside, beside, was_overtaken
+from iez_client.learn.beside import Neighbour, neighbours, promised
 from iez_client.learn.entries import Entry, Pair, draft_of
 from iez_client.learn.foresee import RUNS_MAX, Foreseen, Progress, foresee
 from iez_client.learn.phases import after, phases
@@ -94,13 +94,8 @@ def make_plan(
     """Predicts, allocates, remembers what was planned, and puts the plan in place. A run that ended
     meanwhile may have put its own there, or may have been overtaken: the newest knowledge wins."""
     for attempt in range(_ATTEMPTS):
-        others = beside(database, application)
-        made, newest, planning_id = _make(database, application, next_run, config, others)
-        now = database.history_runs(application, 1)
-        is_newest = not now or now[-1].id <= newest
-        if is_newest and not was_overtaken(database, application, planning_id, others):
-            break
-        if attempt == _ATTEMPTS - 1:
+        made, is_newest = _make(database, application, next_run, config)
+        if is_newest or attempt == _ATTEMPTS - 1:
             break
     return made
 
@@ -117,28 +112,28 @@ def make_plan_quickly(
         )
     coming = next_run.coming(config)
     foreseen, _ = foresee_next(database, application, coming, "exact")
-    others = beside(database, application)
+    others = neighbours(database, application, (each.prediction for each in foreseen))
     return _put_in_place(foreseen, application, coming, config, others)[0]
 
 
 def _make(
-    database: "Database",
-    application: Application,
-    next_run: NextRun,
-    config: Config,
-    others: Beside,
-) -> tuple[Made, int, int]:
-    """Also the newest run that it takes into account, and the number of the planning; 0: none."""
+    database: "Database", application: Application, next_run: NextRun, config: Config
+) -> tuple[Made, bool]:
+    """Also whether that took the newest runs and plans of others into account."""
     coming = next_run.coming(config)
     foreseen, newest = foresee_next(database, application, coming)
+    own = [each.prediction for each in foreseen]
+    others = neighbours(database, application, own)
     made, entries, observed = _put_in_place(foreseen, application, coming, config, others)
-    planning_id = 0
     if entries:
         planning = Planning(time.time(), newest, _state(observed))
         layouts = [_layout(each) for each in entries]
         predictions = (each.foreseen.prediction for each in entries)
-        planning_id = database.save_planning(application, planning, predictions, layouts)
-    return made, newest, planning_id
+        database.save_planning(application, planning, predictions, layouts)
+    now = database.history_runs(application, 1)
+    plans = {each.planning_id for each in neighbours(database, application, own)}
+    is_newest = not now or now[-1].id <= newest
+    return made, is_newest and plans == {each.planning_id for each in others}
 
 
 def _put_in_place(
@@ -146,7 +141,7 @@ def _put_in_place(
     application: Application,
     coming: Coming,
     config: Config,
-    others: Beside,
+    others: Sequence[Neighbour],
 ) -> tuple[Made, list[Entry], list[ObservedFileSystem]]:
     """Allocates, and stores the plan; also that there is nothing to place."""
     roots, ranks = coming.roots, coming.rank_count
@@ -184,7 +179,7 @@ def _decide(
     foreseen: Sequence[Foreseen],
     observed: Sequence[ObservedFileSystem],
     policy: Policy,
-    others: Beside,
+    others: Sequence[Neighbour],
 ) -> list[Pair]:
     """Each file with what it gets; those that lie on no file system are left out."""
     if not observed:
@@ -192,7 +187,7 @@ def _decide(
     placement_of: dict[int, Placement] = {}
     turns = phases(foreseen)
     # Others go on writing while this one has its turns: each turn meets its part of that.
-    now = [others.promised(each, len(turns)) for each in observed]
+    now = [promised(each, others, len(turns)) for each in observed]
     for phase in turns:
         wanted = [_wanted(each) for each in phase]
         owner = {id(file): each for file, each in zip(wanted, phase, strict=True)}

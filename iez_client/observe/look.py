@@ -17,6 +17,7 @@ from iez_client.observe.states import with_space
 _TABLE_STEP = 64  # the kernel's table of OSTs grows in such steps, with holes in it
 _INDEX_MAX = 65534
 _NOT_LUSTRE = {"ENOTTY", "EINVAL", "EOPNOTSUPP", "ENOSYS"}
+_RISE = 1.5  # an OST that was slow is believed to have become so much faster, at a time
 _NO_ANSWER = "no answer before the deadline"
 
 Answers = dict[int, Facts | None]  # by OST index; None: not asked in time
@@ -171,5 +172,7 @@ def _speed(facts: Facts | None, last: SeenOst | None) -> tuple[Rpcs, float]:
     now = facts.rpcs if facts else before
     bytes_per_s = now.since(before).bytes_per_s
     if bytes_per_s or not last:
-        return now, bytes_per_s
+        # One of several that share a slow server looks fast as soon as it is spared.
+        most = last.bytes_per_s * _RISE if last and last.bytes_per_s else bytes_per_s
+        return now, min(bytes_per_s, most)
     return before if now.count >= before.count else now, last.bytes_per_s

@@ -74,9 +74,11 @@ class Plannings(Store):
         row = self._session.read(lambda connection: connection.execute(query).first())
         return None if row is None else stored_planning_of(row)
 
-    def plannings_beside(self, application: Application, run: Run) -> list[StoredPlanning]:
+    def plannings_beside(
+        self, application: Application, run: Run
+    ) -> list[tuple[int, StoredPlanning]]:
         """The newest planning of each other application of this owner that was running at the time
-        of this run: for half of the shorter run, at least."""
+        of this run, for half of the shorter run at least; with the application's id."""
         others = (
             sa.select(_runs.c.application_id, _runs.c.started_s, _runs.c.ended_s)
             .join(schema.applications)
@@ -90,8 +92,8 @@ class Plannings(Store):
         )
         rows = self._session.read(lambda connection: list(connection.execute(others)))
         beside = {row.application_id for row in rows if _ran_together(row[1], row[2], run)}
-        plannings = [self._newest_of(application_id) for application_id in sorted(beside)]
-        return [planning for planning in plannings if planning is not None]
+        plannings = ((each, self._newest_of(each)) for each in sorted(beside))
+        return [(each, planning) for each, planning in plannings if planning is not None]
 
     def predictions(self, planning_id: int) -> Iterator[Prediction]:
         """The predictions of a planning in their order."""

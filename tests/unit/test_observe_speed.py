@@ -86,9 +86,17 @@ def test_speed_is_that_of_the_writes_since_the_last_look() -> None:
     # 10 more say nothing: it stays what it was, and they count with the next ones.
     same = settle(0, told(0, (110, MIB, 1_500_000)), slow, 2.0)
     assert (same.bytes_per_s, same.rpcs) == (slow.bytes_per_s, slow.rpcs)
-    # As many again, and the average has halved towards 0.4 s: it is well again.
-    well = settle(0, told(0, (200, MIB, 1_000_000)), same, 3.0)
-    assert well.bytes_per_s == 20 * MIB
+    # As many again, and the average has halved towards 0.4 s: it is well again, which is believed
+    # step by step.
+    better = settle(0, told(0, (200, MIB, 1_000_000)), same, 3.0)
+    assert better.bytes_per_s == 7.5 * MIB
+    for step in range(4):
+        count = 1000 * 10**step
+        better = settle(0, told(0, (count, MIB, 400_000)), better, 4.0 + step)
+    assert better.bytes_per_s == pytest.approx(20 * MIB, rel=0.2)
+    # That it is slow is believed at once.
+    worse = settle(0, told(0, (2_000_000, MIB, 4_000_000)), better, 9.0)
+    assert worse.bytes_per_s < 3 * MIB
 
 
 def test_counting_that_began_anew_is_counted_from_there() -> None:
