@@ -5,6 +5,7 @@ together not. So the one with the smaller stripes, which has the freer choice, f
 other.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,30 +18,50 @@ if TYPE_CHECKING:
     from iez_common.database import Database
 
 
+_PATIENCE_S = 3.0
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """Another application, as it was planned last."""
 
     application_id: int
     planning_id: int
-    grain_bytes: int
+    is_current: bool  # planned after the run that went on at the same time
     layouts: Sequence[PlannedLayout] = field(repr=False)
 
 
 def neighbours(
     database: "Database", application: Application, predictions: Iterable[Prediction]
 ) -> list[Neighbour]:
-    """Those that were running during its last run and that it has to fit in with."""
-    runs = database.history_runs(application, 1, only_successful=False)
-    plannings = database.plannings_beside(application, runs[-1]) if runs else []
+    """Those that were running during one of its last two runs, and that it has to fit in with: what
+    went on beside the last one may not have been learned from yet."""
+    runs = database.history_runs(application, 2, only_successful=False)
+    plannings = {
+        each[0]: (run is runs[-1], *each[1:])
+        for run in runs
+        for each in database.plannings_beside(application, run)
+    }
     own = (-_grain_bytes(predictions), application.id) if plannings else (0, 0)
     found = []
-    for application_id, planning in plannings:
-        grain_bytes = _grain_bytes(database.predictions(planning.id))
-        if (-grain_bytes, application_id) < own:
-            layouts = [each for each in database.layouts(planning.id) if each.ost_list]
-            found.append(Neighbour(application_id, planning.id, grain_bytes, layouts))
+    for application_id, (is_last, run_id, stored) in plannings.items():
+        if (-_grain_bytes(database.predictions(stored.id)), application_id) < own:
+            is_current = is_last and stored.planning.after_run_id >= run_id
+            layouts = [each for each in database.layouts(stored.id) if each.ost_list]
+            found.append(Neighbour(application_id, stored.id, is_current, layouts))
     return found
+
+
+def settled_neighbours(
+    database: "Database", application: Application, predictions: Sequence[Prediction]
+) -> list[Neighbour]:
+    """The same, once those whose runs have just ended as well are planned again."""
+    until_s = time.monotonic() + _PATIENCE_S
+    while True:
+        found = neighbours(database, application, predictions)
+        if all(each.is_current for each in found) or time.monotonic() > until_s:
+            return found
+        time.sleep(0.1)
 
 
 def _grain_bytes(predictions: Iterable[Prediction]) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from iez_client.filesystems import FileSystem
 from iez_client.learn import stored
-from iez_client.learn.beside import Neighbour, neighbours, promised
+from iez_client.learn.beside import Neighbour, neighbours, promised, settled_neighbours
 from iez_client.learn.entries import Entry, Pair, draft_of
 from iez_client.learn.foresee import RUNS_MAX, Foreseen, Progress, foresee
 from iez_client.learn.phases import after, phases
@@ -123,7 +123,7 @@ def _make(
     coming = next_run.coming(config)
     foreseen, newest = foresee_next(database, application, coming)
     own = [each.prediction for each in foreseen]
-    others = neighbours(database, application, own)
+    others = settled_neighbours(database, application, own)
     made, entries, observed = _put_in_place(foreseen, application, coming, config, others)
     if entries:
         planning = Planning(time.time(), newest, _state(observed))

@@ -76,11 +76,12 @@ class Plannings(Store):
 
     def plannings_beside(
         self, application: Application, run: Run
-    ) -> list[tuple[int, StoredPlanning]]:
+    ) -> list[tuple[int, int, StoredPlanning]]:
         """The newest planning of each other application of this owner that was running at the time
-        of this run, for half of the shorter run at least; with the application's id."""
+        of this run, for half of the shorter run at least; with the application's and that run's
+        id."""
         others = (
-            sa.select(_runs.c.application_id, _runs.c.started_s, _runs.c.ended_s)
+            sa.select(_runs.c.application_id, _runs.c.started_s, _runs.c.ended_s, _runs.c.id)
             .join(schema.applications)
             .where(
                 schema.applications.c.owner == application.owner,
@@ -91,9 +92,12 @@ class Plannings(Store):
             )
         )
         rows = self._session.read(lambda connection: list(connection.execute(others)))
-        beside = {row.application_id for row in rows if _ran_together(row[1], row[2], run)}
-        plannings = ((each, self._newest_of(each)) for each in sorted(beside))
-        return [(each, planning) for each, planning in plannings if planning is not None]
+        beside: dict[int, int] = {}
+        for application_id, started_s, ended_s, run_id in rows:
+            if _ran_together(started_s, ended_s, run):
+                beside[application_id] = max(run_id, beside.get(application_id, 0))
+        found = ((each, beside[each], self._newest_of(each)) for each in sorted(beside))
+        return [(each, run_id, made) for each, run_id, made in found if made is not None]
 
     def predictions(self, planning_id: int) -> Iterator[Prediction]:
         """The predictions of a planning in their order."""

@@ -296,7 +296,7 @@ def test_plannings_of_what_ran_at_the_same_time_are_found(database: Database) ->
     for application in (own, foreign, *others.values()):
         database.save_planning(application, a_planning(100.0), [], LAYOUTS)
     newer = database.save_planning(others["b"], a_planning(200.0), [], LAYOUTS)
-    found = [(each, planning.id) for each, planning in database.plannings_beside(own, last)]
+    found = [(each, planning.id) for each, _, planning in database.plannings_beside(own, last)]
     at_half = database.newest_planning(others["e"])
     assert at_half is not None
     assert found == [(others["b"].id, newer), (others["e"].id, at_half.id)]
