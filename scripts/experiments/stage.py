@@ -130,13 +130,16 @@ class Stage:
 
     def _run(self, options: list[str], is_placed: bool) -> Sample:
         before = self._loads()
-        with tempfile.TemporaryDirectory(dir=self.place) as meeting:
-            folders = [self._folder(number, job) for number, job in enumerate(self.case.jobs)]
-            started = [
-                self._start(job, options, folder, meeting)
-                for job, folder in zip(self.case.jobs, folders, strict=True)
-            ]
-            ended = [_end(job, is_placed) for job in started]
+        # The same each time: a command with another directory would be planned anew.
+        meeting = self.place / "meeting"
+        meeting.mkdir()
+        folders = [self._folder(number, job) for number, job in enumerate(self.case.jobs)]
+        started = [
+            self._start(job, options, folder, meeting)
+            for job, folder in zip(self.case.jobs, folders, strict=True)
+        ]
+        ended = [_end(job, is_placed) for job in started]
+        shutil.rmtree(meeting)
         self._refresh()
         after = self._loads()
         files = [_file(path) for folder in folders for path in sorted(folder.iterdir())]
@@ -158,14 +161,12 @@ class Stage:
         return folder
 
     def _start(
-        self, job: Job, options: list[str], folder: Path, meeting: str
+        self, job: Job, options: list[str], folder: Path, meeting: Path
     ) -> subprocess.Popen[str]:
         kernel = [sys.executable, ROOT / "examples" / job.kernel, *job.words, "--out", folder]
         others = ["--meet", len(self.case.jobs), meeting] if len(self.case.jobs) > 1 else []
         launcher = [BIN / "mpiexec", "-n", job.ranks]
-        # By name: the directory of the meeting is another one each time.
-        name = ["--app", folder.name] if "--plain" not in options else []
-        command = [BIN / "iez-run", *options, *name, *launcher, *kernel, "--fsync", "--read"]
+        command = [BIN / "iez-run", *options, *launcher, *kernel, "--fsync", "--read"]
         return subprocess.Popen(
             list(map(str, [*command, *others])),
             env=self.environ,
