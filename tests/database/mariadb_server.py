@@ -24,7 +24,7 @@ _OPTIONS = [
     "--skip-name-resolve",
     "--innodb-buffer-pool-size=128M",
     "--innodb-log-file-size=128M",
-    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-flush-log-at-trx-commit=2",  # what was committed survives a kill
     "--innodb-doublewrite=0",
     "--skip-log-bin",
 ]
