@@ -27,15 +27,21 @@ class Neighbour:
 
     application_id: int
     planning_id: int
+    is_coarser: bool  # with the larger stripes
     is_current: bool  # planned after the run that went on at the same time
     layouts: Sequence[PlannedLayout] = field(repr=False)
+
+    @property
+    def counts(self) -> bool:
+        """Whether to fit in with it: a finer one that is planned already may not know of this."""
+        return self.is_coarser or self.is_current
 
 
 def neighbours(
     database: "Database", application: Application, predictions: Iterable[Prediction]
 ) -> list[Neighbour]:
-    """Those that were running during one of its last two runs, and that it has to fit in with: what
-    went on beside the last one may not have been learned from yet."""
+    """Those that were running during one of its last two runs: what went on beside the last one may
+    not have been learned from yet."""
     runs = database.history_runs(application, 2, only_successful=False)
     plannings = {
         each[0]: (run is runs[-1], *each[1:])
@@ -45,22 +51,25 @@ def neighbours(
     own = (-_grain_bytes(predictions), application.id) if plannings else (0, 0)
     found = []
     for application_id, (is_last, run_id, stored) in plannings.items():
-        if (-_grain_bytes(database.predictions(stored.id)), application_id) < own:
-            is_current = is_last and stored.planning.after_run_id >= run_id
-            layouts = [each for each in database.layouts(stored.id) if each.ost_list]
-            found.append(Neighbour(application_id, stored.id, is_current, layouts))
+        grain_bytes = _grain_bytes(database.predictions(stored.id))
+        is_coarser = (-grain_bytes, application_id) < own
+        is_current = is_last and stored.planning.after_run_id >= run_id
+        layouts = [each for each in database.layouts(stored.id) if each.ost_list]
+        found.append(Neighbour(application_id, stored.id, is_coarser, is_current, layouts))
     return found
 
 
 def settled_neighbours(
     database: "Database", application: Application, predictions: Sequence[Prediction]
 ) -> list[Neighbour]:
-    """The same, once those whose runs have just ended as well are planned again."""
+    """Those that count, once the coarser ones whose runs have just ended as well are planned
+    again."""
     until_s = time.monotonic() + _PATIENCE_S
     while True:
         found = neighbours(database, application, predictions)
-        if all(each.is_current for each in found) or time.monotonic() > until_s:
-            return found
+        is_settled = all(each.is_current for each in found if each.is_coarser)
+        if is_settled or time.monotonic() > until_s:
+            return [each for each in found if each.counts]
         time.sleep(0.1)
 
 

@@ -112,7 +112,8 @@ def make_plan_quickly(
         )
     coming = next_run.coming(config)
     foreseen, _ = foresee_next(database, application, coming, "exact")
-    others = neighbours(database, application, (each.prediction for each in foreseen))
+    beside = neighbours(database, application, (each.prediction for each in foreseen))
+    others = [each for each in beside if each.is_coarser]
     return _put_in_place(foreseen, application, coming, config, others)[0]
 
 
@@ -131,8 +132,9 @@ def _make(
         predictions = (each.foreseen.prediction for each in entries)
         database.save_planning(application, planning, predictions, layouts)
     now = database.history_runs(application, 1)
-    plans = {each.planning_id for each in neighbours(database, application, own)}
     is_newest = not now or now[-1].id <= newest
+    beside = neighbours(database, application, own)
+    plans = {each.planning_id for each in beside if each.counts}
     return made, is_newest and plans == {each.planning_id for each in others}
 
 
