@@ -33,7 +33,7 @@ def test_two_that_run_together_get_different_osts(
         (row,) = tell("table", name)["allocations"]
         return row["ost_list"]
 
-    # Two that are learned from at the very same moment may know of each other from the second time on.
+    # Learned from at the very same moment, they may know of each other from the second time on.
     for says in ("the next run is planned", "1 file placed"):
         for started in [start(name, mock, env) for name in ("one", "two")]:
             _, said = started.communicate(timeout=60)
